@@ -1,0 +1,61 @@
+// The four execution paths and the windows in which node pairs may send.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <railwave/ids.hpp>
+
+namespace railwave {
+
+/// How a phase is executed (paper section 3).
+///   Native           home rails, the caller's windows
+///   RailOnly         RailBalance, the caller's windows
+///   PermutationOnly  home rails, permutation waves
+///   Joint            RailBalance within permutation waves
+enum class Path : std::uint8_t { Native = 0, RailOnly = 1, PermutationOnly = 2, Joint = 3 };
+
+constexpr std::array<Path, 4> kAllPaths{Path::Native, Path::RailOnly, Path::PermutationOnly,
+                                        Path::Joint};
+
+constexpr bool balances(Path path) { return path == Path::RailOnly || path == Path::Joint; }
+constexpr bool uses_waves(Path path) {
+  return path == Path::PermutationOnly || path == Path::Joint;
+}
+
+/// "native", "rail_only", "permutation_only", "joint".
+constexpr std::string_view to_string(Path path) {
+  constexpr std::array<std::string_view, 4> kNames{"native", "rail_only", "permutation_only",
+                                                   "joint"};
+  return kNames[static_cast<std::size_t>(path)];
+}
+
+constexpr std::optional<Path> path_from_string(std::string_view name) {
+  for (const Path path : kAllPaths) {
+    if (to_string(path) == name) return path;
+  }
+  return std::nullopt;
+}
+
+/// A set of node pairs that may send at the same time, in the order in which they were given.
+using Window = std::vector<NodePair>;
+/// Windows in the order in which they run.
+using Windows = std::vector<Window>;
+
+/// Who may start a window (DESIGN 5.3).
+///   Submission   native and rail_only: a window starts when all nodes have finished the one before
+///   Free         every window at once (what a run without separate submissions would do)
+///   RailBarrier  per rail: all nodes with bytes on the rail have received the window before
+///   Grant        per rail: a receiver grants its senders when its own window before is received,
+///                or a lead of bytes earlier
+enum class StartPolicy : std::uint8_t { Submission = 0, Free = 1, RailBarrier = 2, Grant = 3 };
+
+constexpr std::string_view to_string(StartPolicy policy) {
+  constexpr std::array<std::string_view, 4> kNames{"barrier", "free", "rail-barrier", "grant"};
+  return kNames[static_cast<std::size_t>(policy)];
+}
+
+}  // namespace railwave

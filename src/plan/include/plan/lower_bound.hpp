@@ -1,0 +1,33 @@
+// Lower bounds of a phase's time. Every measured time is quoted as a ratio to them (DESIGN 5.6).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <railwave/topology.hpp>
+
+#include "model/descriptors.hpp"
+#include "model/rail_counts.hpp"
+#include "plan/dispatch_plan.hpp"
+
+namespace railwave::plan {
+
+/// LB1 in records per rail, whatever the plan: multiply by the row bytes and divide by a rail's
+/// rate. With unequal eligible sets the maximum over nodes, directions and subsets A of rails of
+/// (records whose eligible set lies in A) / |A|. Exact. Cost O(N^2) with equal sets.
+Ratio bound_records(const Topology& topology, const RailCounts& counts);
+
+/// With a barrier between windows: the sum over windows of the largest load that the plan puts on
+/// one (node, rail, direction), in records.
+std::int64_t barrier_path_bound_records(const DispatchPlan& plan);
+
+/// Free-running windows: the longest chain when a pair starts on a rail as soon as the sender has
+/// sent, and the receiver received, its windows before, in records.
+std::int64_t free_path_bound_records(const DispatchPlan& plan);
+
+/// Seconds for `records` rows of `row_bytes` at `rail_bytes_per_second`, less `burst_bytes` that a
+/// token bucket lets through at once per rail; never below 0.
+double bound_seconds(Ratio records, std::int64_t row_bytes, double rail_bytes_per_second,
+                     std::int64_t burst_bytes);
+
+}  // namespace railwave::plan

@@ -1,0 +1,53 @@
+// RailBalance: which rail carries each record of a slice (paper section 3.1, Algorithm 1).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <railwave/ids.hpp>
+#include <railwave/topology.hpp>
+
+#include "model/rail_counts.hpp"
+
+namespace railwave::plan {
+
+/// `count` consecutive records of home rail `home`, from record `first`, occupy `count` consecutive
+/// slots of rail `rail`, from `slot`. home == rail where they stay.
+struct Segment {
+  RailId home;
+  std::int64_t first = 0;
+  RailId rail;
+  std::int64_t slot = 0;
+  std::int64_t count = 0;
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+/// The rails of one slice (s, d). Every record (home, index) is in exactly one segment; the slots
+/// of a rail are 0..load-1 without gaps.
+struct SliceAssignment {
+  std::vector<Segment> by_home;    ///< ascending (home, first)
+  std::vector<Segment> by_rail;    ///< the same segments, ascending (rail, slot)
+  std::vector<std::int64_t> load;  ///< [R] records each rail carries
+};
+
+/// start(s,d) for all d of one source (DESIGN 5.1): (s + sum of remainders of the slices before)
+/// mod m. -1 where d == s. Cost O(N * R).
+std::vector<int> remainder_starts(const Topology& topology, const RailCounts& counts,
+                                  NodeId source);
+
+/// Q[r] of slice (s, d), 0 outside the eligible set. `start` from remainder_starts.
+std::vector<std::int64_t> slice_quotas(const Topology& topology, const RailCounts& counts,
+                                       NodePair slice, int start);
+
+/// Paths rail_only and joint: owners keep their first min(C, Q) records; surplus sorted by
+/// (owner rail, index) meets deficit slots sorted by (target rail, slot), one to one.
+SliceAssignment balance_slice(const Topology& topology, const RailCounts& counts, NodePair slice,
+                              int start);
+
+/// Paths native and permutation_only: every record on its home rail; the n-th record whose home
+/// rail is not eligible goes to eligible[(start + n) mod m], after that rail's own records.
+SliceAssignment keep_home_rails(const Topology& topology, const RailCounts& counts, NodePair slice,
+                                int start);
+
+}  // namespace railwave::plan
