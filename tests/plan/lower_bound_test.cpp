@@ -1,0 +1,155 @@
+// Bounds on the paper's schedules and on small clusters worked out by hand.
+#include "plan/lower_bound.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plan/table8.hpp"
+
+namespace railwave::plan {
+namespace {
+
+constexpr int kRails = 8;
+/// Records by home rail of one pair: 800 in all, 266 on the hottest rail, so rho = 2.66.
+constexpr std::array<std::int64_t, kRails> kSkewed{266, 170, 100, 90, 66, 52, 30, 26};
+
+RailCounts skewed_counts(const Windows& windows) {
+  RailCounts counts(4, kRails);
+  for (const Window& window : windows) {
+    for (const auto& [s, d] : window) {
+      for (RailId r(0); r.value < kRails; ++r.value) counts.set(s, r, d, kSkewed[r.index()]);
+    }
+  }
+  return counts;
+}
+
+DispatchPlan plan_of(Path path, const Windows& windows) {
+  return DispatchPlan::create(Topology::uniform(4, kRails, kRails).value(), skewed_counts(windows),
+                              {path, windows})
+      .value();
+}
+
+/// DESIGN 5.6: with rail skew 2.66 native over joint is 2.66, 4.43 and about 7.09.
+TEST(PathBound, NativeOverJointOnThePapersSchedules) {
+  EXPECT_EQ(barrier_path_bound_records(plan_of(Path::Joint, table8::ring())), 100);
+  EXPECT_EQ(barrier_path_bound_records(plan_of(Path::Native, table8::ring())), 266);
+  EXPECT_EQ(barrier_path_bound_records(plan_of(Path::Joint, table8::moderate())), 300);
+  EXPECT_EQ(barrier_path_bound_records(plan_of(Path::Native, table8::moderate())), 5 * 266);
+  EXPECT_EQ(barrier_path_bound_records(plan_of(Path::Joint, table8::extreme())), 300);
+  EXPECT_EQ(barrier_path_bound_records(plan_of(Path::Native, table8::extreme())), 8 * 266);
+}
+
+/// DESIGN 5.3: free-running, Extreme takes 2.0 instead of 2.67 units of three even windows.
+TEST(PathBound, FreeRunningExtreme) {
+  EXPECT_EQ(barrier_path_bound_records(plan_of(Path::RailOnly, table8::extreme())), 800);
+  EXPECT_EQ(free_path_bound_records(plan_of(Path::RailOnly, table8::extreme())), 600);
+  EXPECT_EQ(free_path_bound_records(plan_of(Path::Joint, table8::extreme())), 300);
+}
+
+TEST(PathBound, DescriptorsOfThePapersSchedules) {
+  const auto describe_windows = [](const Windows& windows) {
+    return describe(skewed_counts(windows), windows, 14336, 32).value();
+  };
+  const auto ring = describe_windows(table8::ring());
+  EXPECT_EQ(ring.rail_skew, (Ratio{133, 50}));
+  EXPECT_EQ(ring.receiver_concentration, (Ratio{1, 1}));
+  EXPECT_EQ(ring.fan_in, 1);
+  const auto moderate = describe_windows(table8::moderate());
+  EXPECT_EQ(moderate.rail_skew, (Ratio{133, 50}));
+  EXPECT_EQ(moderate.receiver_concentration, (Ratio{2, 1}));
+  EXPECT_EQ(moderate.fan_in, 2);
+  const auto extreme = describe_windows(table8::extreme());
+  EXPECT_EQ(extreme.receiver_concentration, (Ratio{3, 1}));
+  EXPECT_EQ(extreme.fan_in, 3);
+}
+
+RailCounts one_rail(int nodes, const std::vector<std::array<int, 3>>& demand) {
+  RailCounts counts(nodes, 1);
+  for (const auto& [s, d, records] : demand) counts.set(NodeId(s), RailId(0), NodeId(d), records);
+  return counts;
+}
+
+/// Uneven waves: a long pair holds back only the pairs that share an end with it.
+TEST(PathBound, FreeWavesWaitOnlyForTheirOwnEnds) {
+  const Topology topology = Topology::uniform(3, 1, 1).value();
+  // Wave 1: 0>1 1>2 2>0; wave 2: 0>2 1>0 2>1.
+  const RailCounts counts =
+      one_rail(3, {{0, 1, 10}, {1, 2, 1}, {2, 0, 2}, {0, 2, 1}, {1, 0, 9}, {2, 1, 1}});
+  const auto plan = DispatchPlan::create(topology, counts, {Path::Joint, {}}).value();
+  EXPECT_EQ(barrier_path_bound_records(plan), 19);
+  // 1>0 starts at 2 and ends at 11; 2>1 and 0>2 start at 10 and end at 11.
+  EXPECT_EQ(free_path_bound_records(plan), 11);
+}
+
+TEST(PathBound, OneWindowIsTheLargestLoadEitherWay) {
+  const Topology topology = Topology::uniform(3, 1, 1).value();
+  const RailCounts counts = one_rail(3, {{0, 1, 5}, {2, 1, 6}, {1, 0, 3}, {1, 2, 4}});
+  const auto plan = DispatchPlan::create(topology, counts, {Path::Native, {}}).value();
+  EXPECT_EQ(barrier_path_bound_records(plan), 11);
+  EXPECT_EQ(free_path_bound_records(plan), 11);
+}
+
+/// Egress rails 0 and 1 of different senders meet on one ingress rail.
+TEST(PathBound, ReceiversAreCountedByIngressRail) {
+  Topology::Options options;
+  options.ranks_per_node = {1, 1, 1};
+  options.rails = 2;
+  options.ingress.assign(3, {{0, 1}, {0, 1}, {0, 1}});
+  options.ingress[1][2] = {1, 0};
+  const Topology topology = Topology::create(options).value();
+  RailCounts counts(3, 2);
+  counts.set(NodeId(0), RailId(1), NodeId(2), 7);
+  counts.set(NodeId(1), RailId(0), NodeId(2), 8);
+  const auto plan = DispatchPlan::create(topology, counts, {Path::Native, {}}).value();
+  EXPECT_EQ(barrier_path_bound_records(plan), 15);
+}
+
+TEST(Bound, LargestNodeOverTheRails) {
+  const Topology topology = Topology::uniform(3, 4, 4).value();
+  RailCounts counts(3, 4);
+  counts.set(NodeId(0), RailId(0), NodeId(1), 5);
+  counts.set(NodeId(0), RailId(3), NodeId(2), 4);
+  EXPECT_EQ(bound_records(topology, counts), (Ratio{9, 4}));
+  counts.set(NodeId(1), RailId(3), NodeId(2), 6);
+  EXPECT_EQ(bound_records(topology, counts), (Ratio{5, 2}));  // node 2 receives 10
+  EXPECT_EQ(bound_records(topology, RailCounts(3, 4)), (Ratio{0, 1}));
+}
+
+/// Node 1 has only rail 0: what goes there is bound by that rail alone.
+TEST(Bound, AFewRailsCanBeTheWorst) {
+  Topology::Options options;
+  options.ranks_per_node = {4, 4, 4};
+  options.rails = 4;
+  options.live = {{true, true, true, true}, {true, false, false, false}, {true, true, true, true}};
+  const Topology topology = Topology::create(options).value();
+  RailCounts counts(3, 4);
+  counts.set(NodeId(0), RailId(2), NodeId(1), 30);
+  counts.set(NodeId(0), RailId(2), NodeId(2), 50);
+  EXPECT_EQ(bound_records(topology, counts), (Ratio{30, 1}));
+  counts.set(NodeId(0), RailId(2), NodeId(2), 130);
+  EXPECT_EQ(bound_records(topology, counts), (Ratio{40, 1}));
+}
+
+TEST(Bound, SecondsLessTheBurst) {
+  EXPECT_DOUBLE_EQ(bound_seconds({5, 2}, 1000, 1e4, 0), 0.25);
+  EXPECT_DOUBLE_EQ(bound_seconds({5, 2}, 1000, 1e4, 500), 0.2);
+  EXPECT_DOUBLE_EQ(bound_seconds({5, 2}, 1000, 1e4, 12000), 0.0);
+  EXPECT_DOUBLE_EQ(bound_seconds({0, 1}, 1000, 1e4, 0), 0.0);
+}
+
+/// Case D13: 4 x 205 records of 14,336 bytes over four rails of 50 Mbit/s, then over three.
+TEST(Bound, SecondsOfAThreeRailPhase) {
+  Topology::Options options;
+  options.ranks_per_node = {4, 4};
+  options.rails = 4;
+  options.live = {{true, true, false, true}, {true, true, true, true}};
+  RailCounts counts(2, 4);
+  for (int r = 0; r < 4; ++r) counts.set(NodeId(0), RailId(r), NodeId(1), 205);
+  const Topology three = Topology::create(options).value();
+  EXPECT_NEAR(bound_seconds(bound_records(three, counts), 14336, 6.25e6, 0), 0.63, 0.005);
+  const Topology four = Topology::uniform(2, 4, 4).value();
+  EXPECT_DOUBLE_EQ(bound_seconds(bound_records(four, counts), 14336, 6.25e6, 0),
+                   11755520.0 / 4 / 6.25e6);
+}
+
+}  // namespace
+}  // namespace railwave::plan

@@ -1,0 +1,226 @@
+#include "plan/random_cluster.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <numeric>
+
+namespace railwave::reference {
+namespace {
+
+template <class T>
+std::size_t at(T value) {
+  return static_cast<std::size_t>(value);
+}
+
+std::vector<std::vector<int>> any_home_rails(const std::vector<int>& ranks, int rails) {
+  std::vector<std::vector<int>> home;
+  for (const int here : ranks) {
+    home.push_back(*rc::gen::container<std::vector<int>>(at(here), rc::gen::inRange(0, rails)));
+  }
+  return home;
+}
+
+std::vector<int> any_permutation(int rails) {
+  std::vector<int> permutation(at(rails));
+  std::iota(permutation.begin(), permutation.end(), 0);
+  for (int r = rails - 1; r > 0; --r) {
+    std::swap(permutation[at(r)], permutation[at(*rc::gen::inRange(0, r + 1))]);
+  }
+  return permutation;
+}
+
+std::vector<std::vector<std::vector<int>>> any_chi(int nodes, int rails) {
+  std::vector<std::vector<std::vector<int>>> table(at(nodes),
+                                                   std::vector<std::vector<int>>(at(nodes)));
+  for (int s = 0; s < nodes; ++s) {
+    for (int d = s + 1; d < nodes; ++d) table[at(s)][at(d)] = any_permutation(rails);
+  }
+  return table;
+}
+
+std::vector<std::vector<bool>> any_live(int nodes, int rails) {
+  std::vector<std::vector<bool>> live(at(nodes), std::vector<bool>(at(rails), true));
+  const int down = *rc::gen::inRange(0, nodes * rails);
+  for (int i = 0; i < down; ++i) {
+    live[at(*rc::gen::inRange(0, nodes))][at(*rc::gen::inRange(0, rails))] = false;
+  }
+  return live;
+}
+
+Counts any_counts(int nodes, int rails, std::int64_t most) {
+  const int kind = *rc::gen::inRange(0, 4);
+  Counts counts(at(nodes), std::vector<std::vector<std::int64_t>>(
+                               at(rails), std::vector<std::int64_t>(at(nodes), 0)));
+  for (int s = 0; s < nodes; ++s) {
+    for (int r = 0; r < rails; ++r) {
+      for (int d = 0; d < nodes; ++d) {
+        if (s == d || (kind == 1 && *rc::gen::inRange(0, 4) != 0)) continue;  // sparse
+        const std::int64_t top = kind == 2 && r != s % rails ? 2 : most;      // one hot rail
+        counts[at(s)][at(r)][at(d)] =
+            kind == 3 ? most : *rc::gen::inRange<std::int64_t>(0, top + 1);  // even
+      }
+    }
+  }
+  return counts;
+}
+
+bool every_pair_has_a_rail(const Cluster& cluster) {
+  for (int s = 0; s < cluster.nodes(); ++s) {
+    for (int d = 0; d < cluster.nodes(); ++d) {
+      if (s != d && eligible(cluster, s, d).empty()) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+rc::Gen<Cluster> any_cluster(Shape shape) {
+  return rc::gen::exec([shape] {
+    const int nodes = *rc::gen::inRange(1, shape.max_nodes + 1);
+    const int rails = *rc::gen::inRange(1, shape.max_rails + 1);
+    Cluster cluster;
+    cluster.options.rails = rails;
+    cluster.options.ranks_per_node =
+        *rc::gen::container<std::vector<int>>(at(nodes), rc::gen::inRange(1, 6));
+    if (*rc::gen::arbitrary<bool>()) {
+      cluster.options.home_rail = any_home_rails(cluster.options.ranks_per_node, rails);
+    }
+    if (*rc::gen::arbitrary<bool>()) cluster.options.ingress = any_chi(nodes, rails);
+    if (shape.missing_rails && *rc::gen::arbitrary<bool>()) {
+      cluster.options.live = any_live(nodes, rails);
+      if (!every_pair_has_a_rail(cluster)) cluster.options.live.clear();
+    }
+    cluster.counts = any_counts(nodes, rails, shape.max_records);
+    return cluster;
+  });
+}
+
+Topology topology_of(const Cluster& cluster) { return Topology::create(cluster.options).value(); }
+
+RailCounts counts_of(const Cluster& cluster) {
+  RailCounts counts(cluster.nodes(), cluster.rails());
+  for (int s = 0; s < cluster.nodes(); ++s) {
+    for (int r = 0; r < cluster.rails(); ++r) {
+      for (int d = 0; d < cluster.nodes(); ++d) {
+        counts.set(NodeId(s), RailId(r), NodeId(d), cluster.counts[at(s)][at(r)][at(d)]);
+      }
+    }
+  }
+  return counts;
+}
+
+int chi(const Cluster& cluster, int s, int d, int egress) {
+  if (cluster.options.ingress.empty() || s == d) return egress;
+  if (s < d) return cluster.options.ingress[at(s)][at(d)][at(egress)];
+  for (int r = 0; r < cluster.rails(); ++r) {
+    if (cluster.options.ingress[at(d)][at(s)][at(r)] == egress) return r;
+  }
+  return -1;
+}
+
+std::vector<int> eligible(const Cluster& cluster, int s, int d) {
+  std::vector<int> rails;
+  const auto& live = cluster.options.live;
+  for (int r = 0; r < cluster.rails(); ++r) {
+    if (live.empty() || (live[at(s)][at(r)] && live[at(d)][at(chi(cluster, s, d, r))])) {
+      rails.push_back(r);
+    }
+  }
+  return rails;
+}
+
+std::int64_t records(const Cluster& cluster, int s, int d) {
+  std::int64_t sum = 0;
+  for (int r = 0; r < cluster.rails(); ++r) sum += cluster.counts[at(s)][at(r)][at(d)];
+  return sum;
+}
+
+int start(const Cluster& cluster, int s, int d) {
+  if (s == d) return -1;
+  std::int64_t sum = s;
+  for (int before = 0; before < d; ++before) {
+    if (before == s) continue;
+    const auto m = static_cast<std::int64_t>(eligible(cluster, s, before).size());
+    sum += records(cluster, s, before) % m;
+  }
+  return static_cast<int>(sum % static_cast<std::int64_t>(eligible(cluster, s, d).size()));
+}
+
+std::int64_t quota(const Cluster& cluster, int s, int d, int rail) {
+  // Deals the slice's records one by one around the eligible rails, from the start.
+  const auto rails = eligible(cluster, s, d);
+  std::int64_t got = 0;
+  for (std::int64_t n = 0; n < records(cluster, s, d); ++n) {
+    const auto turn = static_cast<std::int64_t>(start(cluster, s, d)) + n;
+    if (rails[at(turn) % rails.size()] == rail) ++got;
+  }
+  return got;
+}
+
+std::vector<Placed> balanced(const Cluster& cluster, int s, int d) {
+  std::vector<Placed> placed;
+  std::vector<Placed> surplus;
+  std::deque<std::pair<int, std::int64_t>> deficit;
+  for (int r = 0; r < cluster.rails(); ++r) {
+    const std::int64_t own = cluster.counts[at(s)][at(r)][at(d)];
+    const std::int64_t allowed = quota(cluster, s, d, r);
+    for (std::int64_t i = 0; i < own; ++i) {
+      (i < allowed ? placed : surplus).push_back({r, i, r, i});
+    }
+    for (std::int64_t slot = own; slot < allowed; ++slot) deficit.emplace_back(r, slot);
+  }
+  for (Placed record : surplus) {
+    record.rail = deficit.front().first;
+    record.slot = deficit.front().second;
+    deficit.pop_front();
+    placed.push_back(record);
+  }
+  std::sort(placed.begin(), placed.end());
+  return placed;
+}
+
+std::vector<Placed> at_home(const Cluster& cluster, int s, int d) {
+  const auto rails = eligible(cluster, s, d);
+  std::vector<Placed> placed;
+  std::vector<Placed> stranded;
+  for (int r = 0; r < cluster.rails(); ++r) {
+    const bool stays = std::count(rails.begin(), rails.end(), r) > 0;
+    for (std::int64_t i = 0; i < cluster.counts[at(s)][at(r)][at(d)]; ++i) {
+      (stays ? placed : stranded).push_back({r, i, r, i});
+    }
+  }
+  for (std::size_t n = 0; n < stranded.size(); ++n) {
+    Placed record = stranded[n];
+    record.rail = rails[(at(start(cluster, s, d)) + n) % rails.size()];
+    record.slot = load(placed, record.rail);
+    placed.push_back(record);
+  }
+  std::sort(placed.begin(), placed.end());
+  return placed;
+}
+
+std::int64_t load(const std::vector<Placed>& placed, int rail) {
+  return std::count_if(placed.begin(), placed.end(),
+                       [&](const Placed& record) { return record.rail == rail; });
+}
+
+void showValue(const Placed& placed, std::ostream& out) {
+  out << "(" << placed.home << "," << placed.index << ")->(" << placed.rail << "," << placed.slot
+      << ")";
+}
+
+void showValue(const Cluster& cluster, std::ostream& out) {
+  out << "rails " << cluster.rails() << ", ranks ";
+  rc::show(cluster.options.ranks_per_node, out);
+  out << ", home ";
+  rc::show(cluster.options.home_rail, out);
+  out << ", live ";
+  rc::show(cluster.options.live, out);
+  out << ", ingress ";
+  rc::show(cluster.options.ingress, out);
+  out << ", counts [s][r][d] ";
+  rc::show(cluster.counts, out);
+}
+
+}  // namespace railwave::reference
