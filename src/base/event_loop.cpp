@@ -26,6 +26,15 @@ int milliseconds_until(Deadline deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
 }
 
+epoll_event event_for(std::uint64_t tag, Interest interest) {
+  const auto wanted = static_cast<unsigned>(interest);
+  epoll_event event{};
+  if ((wanted & static_cast<unsigned>(Interest::Input)) != 0) event.events |= EPOLLIN;
+  if ((wanted & static_cast<unsigned>(Interest::Output)) != 0) event.events |= EPOLLOUT;
+  event.data.u64 = tag;
+  return event;
+}
+
 }  // namespace
 
 UniqueFd::~UniqueFd() {
@@ -39,11 +48,17 @@ Result<EventLoop> EventLoop::create() {
   return loop;
 }
 
-Status EventLoop::watch(int fd, std::uint64_t tag) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = tag;
+Status EventLoop::watch(int fd, std::uint64_t tag, Interest interest) {
+  epoll_event event = event_for(tag, interest);
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+    return fail(system_error("epoll_ctl"));
+  }
+  return {};
+}
+
+Status EventLoop::rewatch(int fd, std::uint64_t tag, Interest interest) {
+  epoll_event event = event_for(tag, interest);
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) != 0) {
     return fail(system_error("epoll_ctl"));
   }
   return {};

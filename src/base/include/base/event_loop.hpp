@@ -32,18 +32,26 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-/// Level-triggered epoll over a few descriptors.
+/// What a descriptor is watched for.
+enum class Interest : std::uint8_t { Input = 1, Output = 2, Both = 3 };
+
+/// Level-triggered epoll over a few descriptors. A descriptor whose other end is gone is always
+/// ready, whatever it is watched for.
 /// Threads: belongs to one thread.
 class EventLoop {
  public:
   /// Errors: ResourceExhausted when the process has no descriptor left.
   static Result<EventLoop> create();
-  /// Watches `fd` for input; `tag` comes back from wait(). The loop does not own `fd`.
-  Status watch(int fd, std::uint64_t tag);
+  /// Watches `fd`; `tag` comes back from wait(). The loop does not own `fd`.
+  Status watch(int fd, std::uint64_t tag, Interest interest = Interest::Input);
+  /// Changes what a watched `fd` is watched for.
+  Status rewatch(int fd, std::uint64_t tag, Interest interest);
   Status unwatch(int fd);
   /// Sleeps until a descriptor is ready or `deadline` has passed; the tags of the ready ones
   /// (valid until the next call), none on time-out. A signal is no reason to return.
   Result<std::span<const std::uint64_t>> wait(Deadline deadline);
+  /// Readable when wait() would return at once, so that loops can be nested.
+  [[nodiscard]] int fd() const { return epoll_.get(); }
 
  private:
   UniqueFd epoll_;

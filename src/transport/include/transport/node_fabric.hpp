@@ -11,6 +11,7 @@
 namespace railwave::transport {
 
 /// One rank's view of its node's memory.
+/// Destroying it is an end in peace: the peers keep what they have mapped of it and get no error.
 /// Threads: belongs to one thread, but for signal(), which any thread may call.
 class NodeFabric {
  public:
@@ -25,10 +26,12 @@ class NodeFabric {
   /// Wakes `peer`: its wait_fd() becomes readable. What was written to own() before is visible to
   /// the peer after it has polled. Never blocks; signals may merge.
   virtual void signal(int peer) = 0;
-  /// Readable when a signal is pending or a peer has ended. Constant over the fabric's life.
+  /// Readable when a signal is pending or a peer has ended; poll() takes either away, so that a
+  /// caller who goes on after an error can still sleep on it. Constant over the fabric's life.
   [[nodiscard]] virtual int wait_fd() const = 0;
   /// Takes the pending signals. Errors: PeerFailed (Error::rank is the *local* number) when a
-  /// peer's process has ended.
+  /// peer's process has ended without destroying its fabric: the lowest such peer known, at every
+  /// call from then on.
   virtual Status poll() = 0;
 };
 

@@ -1,0 +1,289 @@
+#include "memfd_meeting.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/fail.hpp"
+#include "unix_packet.hpp"
+
+namespace railwave::transport {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t kMagic = 0x31424146'45564157;  // "WAVEFAB1"
+constexpr milliseconds kSilence{5000};                 // a stranger that says nothing is closed
+constexpr milliseconds kFirstPause{1};
+constexpr milliseconds kLongestPause{50};
+
+/// The packet in both directions. Same machine, so native byte order.
+struct Hello {
+  std::uint64_t magic = kMagic;
+  std::uint64_t key = 0;
+  std::int32_t size = 0;
+  std::int32_t local = 0;
+  std::int64_t segment_bytes = 0;
+};
+static_assert(sizeof(Hello) == 32);
+
+/// A connection that has not said yet who it is.
+struct Guest {
+  UniqueFd socket;
+  Deadline until;
+};
+
+std::string meeting_name(const MemfdFabricOptions& options, int local) {
+  const std::string text = fmt::format("{}/{}/{}", ::geteuid(), options.size, options.key);
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("railwave-{:016x}{:016x}-{}", hash.high64, hash.low64, local);
+}
+
+Status check(const MemfdFabricOptions& options) {
+  if (options.size < 1 || options.size > 4096) {
+    return fail(ErrorCode::InvalidArgument, "size",
+                fmt::format("{} ranks in a node; 1 to 4096 can meet", options.size));
+  }
+  if (options.local < 0 || options.local >= options.size) {
+    return fail(ErrorCode::InvalidArgument, "local",
+                fmt::format("local rank {} of {}", options.local, options.size));
+  }
+  if (options.key.empty()) {
+    return fail(ErrorCode::InvalidArgument, "key",
+                "an empty key would meet every job of this user; name the job");
+  }
+  return {};
+}
+
+class Meeting {
+ public:
+  Meeting(const MemfdFabricOptions& options, MetNode node, UniqueFd memfd, EventLoop loop)
+      : options_(options),
+        node_(std::move(node)),
+        memfd_(std::move(memfd)),
+        loop_(std::move(loop)),
+        calls_(static_cast<std::size_t>(options.size)),
+        next_try_(Clock::now()) {
+    node_.peers.resize(static_cast<std::size_t>(options.size));
+  }
+
+  Result<MetNode> run() {
+    while (!missing().empty()) {
+      RAILWAVE_TRY(try_again());
+      auto ready = loop_.wait(next_wake());
+      if (!ready) return fail(ready.error());
+      for (const std::uint64_t tag : *ready) RAILWAVE_TRY(handle(static_cast<int>(tag)));
+      std::erase_if(guests_, [](const auto& g) { return g.second.until <= Clock::now(); });
+      if (Clock::now() >= options_.deadline && !missing().empty()) return late();
+    }
+    return std::move(node_);
+  }
+
+ private:
+  [[nodiscard]] bool met(int local) const {
+    return local == options_.local || node_.peers[static_cast<std::size_t>(local)].socket;
+  }
+  [[nodiscard]] std::vector<int> missing() const {
+    std::vector<int> locals;
+    for (int local = 0; local < options_.size; ++local) {
+      if (!met(local)) locals.push_back(local);
+    }
+    return locals;
+  }
+  tl::unexpected<Error> late() const {
+    const auto locals = missing();
+    return fail(ErrorCode::Timeout, RankId(locals.front()), "missing",
+                fmt::format("local ranks [{}] of {} did not come to the node's meeting in time",
+                            fmt::join(locals, ","), options_.size));
+  }
+
+  [[nodiscard]] bool has_something_to_try() const {
+    if (!listener_ && options_.local + 1 < options_.size) return true;
+    for (int local = 0; local < options_.local; ++local) {
+      if (!met(local) && !calls_[static_cast<std::size_t>(local)]) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] Deadline next_wake() const {
+    Deadline wake = options_.deadline;
+    if (has_something_to_try()) wake = std::min(wake, next_try_);
+    for (const auto& [fd, guest] : guests_) wake = std::min(wake, guest.until);
+    return wake;
+  }
+
+  /// Listens and calls the lower ranks, as far as that is still to be done.
+  Status try_again() {
+    if (Clock::now() < next_try_ || !has_something_to_try()) return {};
+    RAILWAVE_TRY(listen());
+    for (int local = 0; local < options_.local; ++local) {
+      if (!met(local) && !calls_[static_cast<std::size_t>(local)]) RAILWAVE_TRY(call(local));
+    }
+    pause_ = std::min(pause_ * 2, kLongestPause);
+    next_try_ = Clock::now() + pause_;
+    return {};
+  }
+
+  /// The name may still belong to a process of an earlier group that is ending: tried again.
+  Status listen() {
+    if (listener_ || options_.local + 1 == options_.size) return {};
+    auto socket = listen_at(meeting_name(options_, options_.local));
+    if (!socket) return fail(socket.error());
+    if (!*socket) return {};
+    listener_ = std::move(**socket);
+    return watch(listener_.get());
+  }
+
+  Status call(int local) {
+    auto socket = connect_to(meeting_name(options_, local));
+    if (!socket) return fail(socket.error());
+    if (!*socket || !same_user((*socket)->get()) || !send_hello((*socket)->get())) return {};
+    UniqueFd& slot = calls_[static_cast<std::size_t>(local)];
+    slot = std::move(**socket);
+    return watch(slot.get());
+  }
+
+  Status watch(int fd) { return loop_.watch(fd, static_cast<std::uint64_t>(fd)); }
+
+  Status handle(int fd) {
+    if (fd == listener_.get()) return accept();
+    if (const auto guest = guests_.find(fd); guest != guests_.end()) return greet(guest->second);
+    const auto call =
+        std::find_if(calls_.begin(), calls_.end(), [fd](const auto& c) { return c.get() == fd; });
+    if (call == calls_.end()) return {};
+    return answered(*call, static_cast<int>(call - calls_.begin()));
+  }
+
+  Status accept() {
+    while (true) {
+      auto socket = accept_from(listener_.get());
+      if (!socket) return fail(socket.error());
+      if (!*socket) return {};
+      if (!same_user((*socket)->get())) continue;
+      const int fd = (*socket)->get();
+      RAILWAVE_TRY(watch(fd));
+      guests_[fd] = Guest{std::move(**socket), Clock::now() + kSilence};
+    }
+  }
+
+  /// A guest has spoken. One that is not a higher rank of this meeting is shown the door.
+  Status greet(Guest& guest) {
+    Hello hello;
+    auto packet = receive(guest.socket.get(), hello);
+    if (!packet) return {};
+    UniqueFd socket = std::move(guest.socket);
+    guests_.erase(socket.get());
+    const bool welcome = says_hello(*packet, hello) && hello.local > options_.local &&
+                         hello.local < options_.size && make_room(hello.local);
+    if (!welcome) return {};
+    MetPeer peer;
+    RAILWAVE_TRY(take(hello, *packet, peer));
+    if (!send_hello(socket.get())) return {};
+    return keep(hello.local, std::move(socket), std::move(peer));
+  }
+
+  /// A rank that came before keeps its place, unless that process has ended and a new one came.
+  bool make_room(int local) {
+    MetPeer& peer = node_.peers[static_cast<std::size_t>(local)];
+    if (peer.socket && hung_up(peer.socket.get())) peer = MetPeer{};
+    return !peer.socket;
+  }
+
+  /// The lower rank that we called has answered, or hung up: then it is called again.
+  Status answered(UniqueFd& slot, int local) {
+    Hello hello;
+    auto packet = receive(slot.get(), hello);
+    if (!packet) return {};
+    UniqueFd socket = std::move(slot);
+    slot = UniqueFd();
+    if (!says_hello(*packet, hello) || hello.local != local) return {};
+    MetPeer peer;
+    RAILWAVE_TRY(take(hello, *packet, peer));
+    return keep(local, std::move(socket), std::move(peer));
+  }
+
+  static std::optional<Packet> receive(int fd, Hello& hello) {
+    return receive_packet(fd, std::as_writable_bytes(std::span(&hello, 1)));
+  }
+  [[nodiscard]] bool says_hello(const Packet& packet, const Hello& hello) const {
+    return packet.whole && packet.bytes == sizeof(Hello) && hello.magic == kMagic &&
+           hello.key == key() && hello.size == options_.size;
+  }
+  bool send_hello(int fd) const {
+    Hello hello;
+    hello.key = key();
+    hello.size = options_.size;
+    hello.local = options_.local;
+    hello.segment_bytes = options_.segment_bytes;
+    return send_packet(fd, std::as_bytes(std::span(&hello, 1)), {memfd_.get(), node_.event.get()});
+  }
+  [[nodiscard]] std::uint64_t key() const {
+    return XXH3_64bits(options_.key.data(), options_.key.size());
+  }
+
+  /// Maps what came with a rank's hello.
+  static Status take(const Hello& hello, Packet& packet, MetPeer& peer) {
+    auto mapping = map_peer_segment(packet.fds[0].get(), hello.segment_bytes);
+    if (!mapping) {
+      Error error = std::move(mapping).error();
+      if (error.code == ErrorCode::ProtocolViolation) error.rank = hello.local;
+      return fail(std::move(error));
+    }
+    // signal() never blocks, which only the descriptor's maker can decide.
+    const int flags = ::fcntl(packet.fds[1].get(), F_GETFL);
+    if (flags < 0 || (flags & O_NONBLOCK) == 0) {
+      return fail(ErrorCode::ProtocolViolation, RankId(hello.local), "event",
+                  "the peer's event descriptor would block");
+    }
+    peer.event = std::move(packet.fds[1]);
+    peer.mapping = std::move(*mapping);
+    peer.bytes = hello.segment_bytes;
+    return {};
+  }
+
+  Status keep(int local, UniqueFd socket, MetPeer peer) {
+    RAILWAVE_TRY(loop_.unwatch(socket.get()));
+    peer.socket = std::move(socket);
+    node_.peers[static_cast<std::size_t>(local)] = std::move(peer);
+    return {};
+  }
+
+  const MemfdFabricOptions& options_;
+  MetNode node_;
+  UniqueFd memfd_;
+  EventLoop loop_;
+  UniqueFd listener_;
+  std::vector<UniqueFd> calls_;  // [local] connected, not answered yet
+  std::map<int, Guest> guests_;  // by descriptor
+  Deadline next_try_;
+  milliseconds pause_ = kFirstPause;
+};
+
+}  // namespace
+
+Result<MetNode> meet_node(const MemfdFabricOptions& options) {
+  RAILWAVE_TRY(check(options));
+  auto segment = create_sealed_segment(options.segment_bytes);
+  if (!segment) return fail(segment.error());
+  auto loop = EventLoop::create();
+  if (!loop) return fail(loop.error());
+  MetNode node;
+  node.own = std::move(segment->mapping);
+  node.event = UniqueFd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!node.event) {
+    return fail(ErrorCode::ResourceExhausted, "eventfd",
+                fmt::format("eventfd failed: {}", std::strerror(errno)));
+  }
+  return Meeting(options, std::move(node), std::move(segment->fd), std::move(*loop)).run();
+}
+
+}  // namespace railwave::transport
