@@ -1,0 +1,154 @@
+// The group: dispatch and combine over the node fabric and the rails.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <railwave/dtype.hpp>
+#include <railwave/error.hpp>
+#include <railwave/ids.hpp>
+#include <railwave/path.hpp>
+#include <railwave/phase_report.hpp>
+#include <railwave/placement.hpp>
+#include <railwave/topology.hpp>
+
+namespace railwave {
+
+namespace exec {
+struct HandleState;
+}
+namespace comm {
+class Group;
+struct Wiring;
+}  // namespace comm
+
+/// How long a rank waits before it says who is late.
+struct Deadlines {
+  std::chrono::milliseconds init{30'000};
+  std::chrono::milliseconds first_operation{60'000};
+  std::chrono::milliseconds operation{60'000};
+};
+
+/// What a group is made for. All ranks must give the same values but for `self`.
+struct CommunicatorOptions {
+  RankId self;
+  std::int64_t max_tokens_per_rank = 0;  ///< T of any rank in any step, >= 0
+  std::int64_t max_recv_rows = 0;  ///< rows that a rank may receive in a step; 0: P * T, the worst
+  std::int64_t max_hidden = 0;     ///< H of any step, >= 1
+  DType widest_dtype = DType::BF16;                    ///< the widest element type of any step
+  int max_top_k = 1;                                   ///< K of any step, >= 1
+  StartPolicy wave_start = StartPolicy::RailBarrier;   ///< RailBarrier, Grant or Free
+  StartPolicy window_start = StartPolicy::Submission;  ///< Submission or Free
+  std::int64_t grant_lead_bytes = 64 << 10;            ///< Grant: bytes before the end of a window
+  std::int64_t chunk_bytes = 64 << 10;  ///< largest frame payload (one record if that is more)
+  int send_slots = 4;                   ///< frames in flight per rail, >= 1
+  Deadlines deadlines{};
+};
+
+/// A finished dispatch, for its combine. Cheap to copy; immutable; any number may be outstanding.
+class Handle {
+ public:
+  Handle() = default;
+  [[nodiscard]] bool valid() const { return state_ != nullptr; }
+  /// Rows that this rank received, which combine wants back.
+  [[nodiscard]] std::int64_t rows() const;
+
+ private:
+  friend class comm::Group;
+  std::shared_ptr<const exec::HandleState> state_;
+};
+
+/// Input of one dispatch. Borrowed until the call returns.
+/// Shapes: T tokens, K slots, H hidden elements.
+struct DispatchArguments {
+  const void* x = nullptr;  ///< [T, H] of dtype
+  std::int64_t tokens = 0;
+  std::int64_t hidden = 0;
+  DType dtype = DType::BF16;  ///< BF16 or FP32
+  int top_k = 0;
+  std::span<const std::int64_t> topk_idx;  ///< [T, K], -1: no expert
+  std::span<const float> topk_weights{};   ///< [T, K], or empty: all 1
+  Path path = Path::Joint;
+  Windows windows{};              ///< the caller's windows; empty: one with every pair
+  int expert_alignment = 1;       ///< counts per local expert are rounded up to it
+  std::span<std::byte> recv_x{};  ///< where rows go; empty: the result owns them
+};
+
+/// Result of one dispatch, rank-major: one row per (token, this rank), ordered by (source rank,
+/// token). Shapes: Nr rows.
+struct Received {
+  std::int64_t rows = 0;                        ///< Nr
+  std::byte* x = nullptr;                       ///< [Nr, H], in recv_x or in `storage`
+  std::vector<std::int64_t> topk_idx;           ///< [Nr, K] local expert or -1
+  std::vector<float> topk_weights;              ///< [Nr, K], 0 where topk_idx is -1
+  std::vector<std::int64_t> tokens_per_expert;  ///< [local experts] rounded up to the alignment
+  Handle handle;
+  PhaseReport report;
+  std::vector<std::byte> storage;
+};
+
+/// Input of one combine. Borrowed until the call returns. The caller has applied the weights.
+struct CombineArguments {
+  Handle handle;
+  const void* x = nullptr;  ///< [rows, H] of dtype: one row for each received row
+  std::int64_t rows = 0;
+  std::int64_t hidden = 0;
+  DType dtype = DType::BF16;
+  std::span<std::byte> out{};   ///< [T, H] of dtype
+  const void* bias0 = nullptr;  ///< [T, H] or null
+  const void* bias1 = nullptr;  ///< [T, H] or null
+};
+
+/// What a group reserves per rank beyond the caller's buffers, in bytes.
+struct WorkspaceSize {
+  std::int64_t segment = 0;     ///< in the node fabric (the formula: docs/workspace.md)
+  std::int64_t send_slots = 0;  ///< driven rails x send_slots x frame
+};
+
+/// A group of ranks. Every rank takes part in every call, in the same order, also with no tokens.
+/// A call that fails with a code that ends the group (ends_group) ends it: later calls fail at
+/// once. Threads: one call at a time; a second thread gets InvalidArgument.
+class Communicator {
+ public:
+  /// Makes the group from the launcher's variables (torchrun's, Open MPI's, Slurm's) and rails over
+  /// UCX. `rail_devices` [R]: the network device of each rail here, empty string where the node has
+  /// none. Errors: InvalidArgument; Mismatch naming field and rank; Timeout naming who is late.
+  static Result<Communicator> create(const Topology& topology, const Placement& placement,
+                                     const CommunicatorOptions& options,
+                                     const std::vector<std::string>& rail_devices);
+  /// The same over a caller's wiring (tests, other launchers).
+  static Result<Communicator> create(const Topology& topology, const Placement& placement,
+                                     const CommunicatorOptions& options, comm::Wiring wiring);
+  Communicator(Communicator&&) noexcept;
+  Communicator& operator=(Communicator&&) noexcept;
+  /// Waits up to 2 s for the other ranks to leave, then goes.
+  ~Communicator();
+
+  /// Sends every token to the ranks that own its experts.
+  /// Errors: InvalidArgument and CapacityExceeded for own input, PeerRejected for another rank's,
+  /// Mismatch, Timeout, PeerFailed, StaleHandle.
+  Result<Received> dispatch(const DispatchArguments& arguments);
+  /// Brings the rows back and sums them at their tokens. Returns what it saw.
+  Result<PhaseReport> combine(const CombineArguments& arguments);
+
+  /// Gathers every rank's bytes over the control network, for measurements between calls.
+  Result<std::vector<std::vector<std::byte>>> all_gather(std::span<const std::byte> mine);
+
+  /// Operations that every rank has begun so far.
+  [[nodiscard]] std::uint64_t operations() const;
+  [[nodiscard]] WorkspaceSize workspace() const;
+
+ private:
+  explicit Communicator(std::unique_ptr<comm::Group> group);
+  std::unique_ptr<comm::Group> group_;
+};
+
+/// The size that create() would reserve on options.self, without making a group.
+Result<WorkspaceSize> workspace_size(const Topology& topology, const CommunicatorOptions& options);
+
+}  // namespace railwave

@@ -1,0 +1,228 @@
+#include "comm/group.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/fail.hpp"
+#include "comm/group_settings.hpp"
+
+namespace railwave::comm {
+
+using exec::Operation;
+using exec::StepHeader;
+
+/// Marks the group as in use for the time of one call.
+class Group::Call {
+ public:
+  explicit Call(Group& group) : group_(group), entered_(!group.busy_.exchange(true)) {}
+  ~Call() {
+    if (entered_) group_.busy_.store(false);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  [[nodiscard]] Status admitted() const {
+    if (!entered_) {
+      return fail(ErrorCode::InvalidArgument, group_.options_.self, "group",
+                  "another thread is in a call of this group; make calls one after the other or "
+                  "use a group per thread");
+    }
+    if (group_.ended_) return fail(*group_.ended_);
+    return {};
+  }
+
+ private:
+  Group& group_;
+  bool entered_;
+};
+
+Group::Group(const Topology& topology, const Placement& placement,
+             const CommunicatorOptions& options)
+    : topology_(topology),
+      placement_(placement),
+      options_(options),
+      limits_(limits_of(topology, options)) {}
+
+Result<std::unique_ptr<Group>> Group::create(const Topology& topology, const Placement& placement,
+                                             const CommunicatorOptions& options, Wiring wiring) {
+  const Deadline deadline = Clock::now() + options.deadlines.init;
+  const Status own = check_settings(topology, placement, options);
+  RAILWAVE_TRY(agree_on_settings(*wiring.all_gather, topology, placement, options, own, deadline));
+  std::unique_ptr<Group> group(new Group(topology, placement, options));
+  RAILWAVE_TRY(group->build(std::move(wiring)));
+  return group;
+}
+
+Status Group::build(Wiring wiring) {
+  const Deadline deadline = Clock::now() + options_.deadlines.init;
+  const NodeId node = topology_.node_of(options_.self);
+  for (int local = 0; local < topology_.ranks_at(node); ++local) {
+    maps_.push_back(exec::SegmentMap::of(topology_, limits_, topology_.rank_at(node, local)));
+  }
+  const int local = topology_.local_of(options_.self);
+  exec::RankEngine::Parts parts{topology_,         options_.self, wiring.job,
+                                wiring.generation, nullptr,       {}};
+  auto fabric = wiring.meet_node(maps_[static_cast<std::size_t>(local)].bytes, deadline);
+  if (!fabric) {
+    Error error = std::move(fabric).error();
+    if (error.rank >= 0) error.rank = topology_.rank_at(node, error.rank).value;
+    return fail(std::move(error));
+  }
+  parts.fabric = std::move(*fabric);
+  for (int r = 0; r < topology_.rails(); ++r) {
+    const auto drivers = topology_.drivers(node, RailId(r));
+    parts.rails.emplace_back();
+    if (!topology_.live(node, RailId(r)) ||
+        std::find(drivers.begin(), drivers.end(), options_.self) == drivers.end()) {
+      continue;
+    }
+    auto rail = wiring.open_rail(RailId(r));
+    if (!rail) return fail(std::move(rail).error());
+    parts.rails.back() = std::move(*rail);
+  }
+  id_ = wiring.job ^ (static_cast<std::uint64_t>(wiring.generation) << 48);
+  all_gather_ = std::move(wiring.all_gather);
+  auto engine = exec::RankEngine::create(std::move(parts));
+  if (!engine) return fail(std::move(engine).error());
+  engine_ = std::move(*engine);
+  headers_ = std::make_unique<exec::HeaderExchange>(*engine_, maps_);
+  slots_ = std::make_unique<exec::SendSlots>(*engine_, limits_);
+  engine_->set_control(headers_.get());
+  return connect(wiring, deadline);
+}
+
+std::vector<std::vector<RankId>> Group::rail_peers() const {
+  const NodeId node = topology_.node_of(options_.self);
+  std::vector<std::vector<RankId>> peers(static_cast<std::size_t>(topology_.rails()));
+  for (int n = 0; n < topology_.nodes(); ++n) {
+    const NodeId other(n);
+    if (other == node) continue;
+    for (const RailId rail : topology_.eligible(node, other)) {
+      const auto near = topology_.drivers(node, rail);
+      const auto far = topology_.drivers(other, topology_.ingress(node, other, rail));
+      for (std::size_t i = 0; i < near.size(); ++i) {
+        if (near[i] != options_.self) continue;
+        for (std::size_t j = 0; j < far.size(); ++j) {
+          // Driver i sends to driver i mod n, and hears from every driver j with j mod n' = i.
+          if (i % far.size() == j || j % near.size() == i) peers[rail.index()].push_back(far[j]);
+        }
+      }
+    }
+  }
+  return peers;
+}
+
+Status Group::connect(const Wiring&, Deadline deadline) {
+  std::vector<std::byte> mine;
+  for (int r = 0; r < topology_.rails(); ++r) {
+    const std::vector<std::byte> address =
+        engine_->drives(RailId(r)) ? engine_->rail(RailId(r)).address() : std::vector<std::byte>{};
+    const auto size = static_cast<std::uint32_t>(address.size());
+    const auto bytes = std::as_bytes(std::span(&size, 1));
+    mine.insert(mine.end(), bytes.begin(), bytes.end());
+    mine.insert(mine.end(), address.begin(), address.end());
+  }
+  const auto all = all_gather_->all_gather(mine, deadline);
+  if (!all) return fail(all.error());
+  const auto peers = rail_peers();
+  for (std::size_t r = 0; r < peers.size(); ++r) {
+    for (const RankId peer : peers[r]) {
+      const RailId far =
+          topology_.ingress(topology_.node_of(options_.self), topology_.node_of(peer), RailId(r));
+      std::span<const std::byte> rest((*all)[peer.index()]);
+      for (int skip = 0; skip <= far.value; ++skip) {
+        std::uint32_t size = 0;
+        if (rest.size() < sizeof(size)) break;
+        std::memcpy(&size, rest.data(), sizeof(size));
+        rest = rest.subspan(sizeof(size));
+        if (rest.size() < size) break;
+        if (skip == far.value) {
+          RAILWAVE_TRY(engine_->rail(RailId(r)).connect(peer, rest.first(size)));
+        }
+        rest = rest.subspan(size);
+      }
+    }
+  }
+  return headers_->greet(peers, deadline);
+}
+
+Group::~Group() {
+  if (engine_ && headers_ && !ended_) leave();
+}
+
+void Group::leave() {
+  // A rank that goes while others still read its rows or wait for its frames would fail their step.
+  StepHeader header;
+  header.operation = Operation::Leave;
+  (void)exchange(header, {}, Clock::now() + std::chrono::seconds(2));
+}
+
+Deadline Group::operation_deadline() const {
+  return Clock::now() +
+         (step_ == 0 ? options_.deadlines.first_operation : options_.deadlines.operation);
+}
+
+Error Group::keep(Error error) {
+  if (ends_group(error.code) && !ended_) ended_ = error;
+  return error;
+}
+
+Result<std::vector<StepHeader>> Group::exchange(StepHeader header, const Status& own,
+                                                Deadline deadline) {
+  header.step = ++step_;
+  if (!own) header.rejected = static_cast<std::uint8_t>(own.error().code);
+  auto headers = headers_->exchange(header, deadline);
+  if (!headers) return headers;
+  if (!own) {
+    engine_->close_step(step_);
+    return fail(own.error());
+  }
+  if (Status agreed = exec::agree(*headers); !agreed) {
+    engine_->close_step(step_);
+    return fail(std::move(agreed).error());
+  }
+  return headers;
+}
+
+exec::PhaseSetup Group::phase_setup(Operation operation, const plan::DispatchPlan& plan,
+                                    const exec::ChunkShape& shape) {
+  exec::PhaseSetup setup;
+  setup.engine = engine_.get();
+  setup.plan = &plan;
+  setup.operation = operation;
+  setup.step = step_;
+  setup.shape = shape;
+  setup.maps = maps_;
+  setup.slots = slots_.get();
+  setup.policy = uses_waves(plan.path()) ? options_.wave_start : options_.window_start;
+  setup.lead_bytes = options_.grant_lead_bytes;
+  return setup;
+}
+
+Result<Received> Group::dispatch(const DispatchArguments& arguments) {
+  const Call call(*this);
+  RAILWAVE_TRY(call.admitted());
+  auto received = run_dispatch(arguments, operation_deadline());
+  if (!received) return fail(keep(std::move(received).error()));
+  return received;
+}
+
+Result<PhaseReport> Group::combine(const CombineArguments& arguments) {
+  const Call call(*this);
+  RAILWAVE_TRY(call.admitted());
+  auto report = run_combine(arguments, operation_deadline());
+  if (!report) return fail(keep(std::move(report).error()));
+  return report;
+}
+
+Result<std::vector<std::vector<std::byte>>> Group::all_gather(std::span<const std::byte> mine) {
+  const Call call(*this);
+  RAILWAVE_TRY(call.admitted());
+  return all_gather_->all_gather(mine, Clock::now() + options_.deadlines.operation);
+}
+
+WorkspaceSize Group::workspace() const { return {own_map().bytes, slots_->bytes()}; }
+
+}  // namespace railwave::comm

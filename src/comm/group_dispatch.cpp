@@ -1,0 +1,307 @@
+// Dispatch and combine, step by step.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "base/checked.hpp"
+#include "base/fail.hpp"
+#include "comm/group.hpp"
+#include "exec/combine.hpp"
+#include "exec/dispatch.hpp"
+#include "exec/record.hpp"
+#include "model/rail_counts.hpp"
+#include "model/routing.hpp"
+#include "plan/dispatch_plan.hpp"
+
+namespace railwave::comm {
+
+using exec::Operation;
+using exec::StepHeader;
+
+namespace {
+
+class Stopwatch {
+ public:
+  /// Seconds since the last lap.
+  double lap() {
+    const auto now = Clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+  [[nodiscard]] double total() const {
+    return std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+
+ private:
+  Clock::time_point begin_ = Clock::now();
+  Clock::time_point last_ = begin_;
+};
+
+std::uint64_t hash_of(const Windows& windows) {
+  if (windows.empty()) return 0;
+  std::vector<std::int32_t> flat;
+  for (const Window& window : windows) {
+    flat.push_back(-1);
+    for (const NodePair pair : window) {
+      flat.push_back(pair.source.value);
+      flat.push_back(pair.destination.value);
+    }
+  }
+  return XXH3_64bits(flat.data(), flat.size() * sizeof(flat[0]));
+}
+
+Routing routing_of(const DispatchArguments& arguments) {
+  return {arguments.tokens, arguments.top_k, arguments.topk_idx};
+}
+
+Error capacity_error(RankId rank, const char* field, std::int64_t need, std::int64_t have) {
+  Error error{ErrorCode::CapacityExceeded, rank.value, field,
+              fmt::format("{} tokens are more than the group was made for ({})", need, have)};
+  error.need = need;
+  error.have = have;
+  return error;
+}
+
+/// What dispatch and combine check alike.
+Status check_rows(const CommunicatorOptions& options, const exec::Limits& limits,
+                  std::int64_t hidden, DType dtype) {
+  if (dtype != DType::BF16 && dtype != DType::FP32) {
+    return fail(ErrorCode::Unsupported, options.self, "dtype",
+                fmt::format("{} rows can not be moved yet; use bf16 or fp32", to_string(dtype)));
+  }
+  if (hidden < 1 || hidden * element_bytes(dtype) > limits.max_row_bytes) {
+    return fail(ErrorCode::InvalidArgument, options.self, "hidden",
+                fmt::format("a row of {} {} elements does not fit the group's rows of {} bytes",
+                            hidden, to_string(dtype), limits.max_row_bytes));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Group::check(const DispatchArguments& arguments) const {
+  const RankId self = options_.self;
+  RAILWAVE_TRY(check_rows(options_, limits_, arguments.hidden, arguments.dtype));
+  if (arguments.tokens > limits_.max_tokens) {
+    return fail(capacity_error(self, "tokens", arguments.tokens, limits_.max_tokens));
+  }
+  if (arguments.top_k > limits_.max_top_k) {
+    return fail(
+        ErrorCode::InvalidArgument, self, "top_k",
+        fmt::format("top_k {} is more than max_top_k {}", arguments.top_k, limits_.max_top_k));
+  }
+  RAILWAVE_TRY(routing_of(arguments).check(placement_, self));
+  if (!arguments.topk_weights.empty() &&
+      arguments.topk_weights.size() != arguments.topk_idx.size()) {
+    return fail(ErrorCode::InvalidArgument, self, "topk_weights",
+                fmt::format("{} weights for {} expert ids", arguments.topk_weights.size(),
+                            arguments.topk_idx.size()));
+  }
+  if (arguments.x == nullptr && arguments.tokens > 0) {
+    return fail(ErrorCode::InvalidArgument, self, "x", "x is null, but there are tokens");
+  }
+  if (arguments.expert_alignment < 1) {
+    return fail(ErrorCode::InvalidArgument, self, "expert_alignment",
+                fmt::format("{} is less than 1", arguments.expert_alignment));
+  }
+  return {};
+}
+
+Status Group::check(const CombineArguments& arguments) const {
+  const RankId self = options_.self;
+  if (!arguments.handle.valid() || arguments.handle.state_->group != id_) {
+    return fail(ErrorCode::StaleHandle, self, "handle",
+                "the handle is empty or was made by another group");
+  }
+  RAILWAVE_TRY(check_rows(options_, limits_, arguments.hidden, arguments.dtype));
+  const exec::HandleState& handle = *arguments.handle.state_;
+  if (arguments.rows != handle.rows) {
+    return fail(ErrorCode::InvalidArgument, self, "rows",
+                fmt::format("rows {}, expected {}: one for each row that the dispatch received",
+                            arguments.rows, handle.rows));
+  }
+  const std::int64_t out_bytes = handle.tokens * arguments.hidden * element_bytes(arguments.dtype);
+  if (static_cast<std::int64_t>(arguments.out.size()) < out_bytes) {
+    return fail(ErrorCode::InvalidArgument, self, "out",
+                fmt::format("{} bytes for {} tokens, {} are needed", arguments.out.size(),
+                            handle.tokens, out_bytes));
+  }
+  if (arguments.x == nullptr && arguments.rows > 0) {
+    return fail(ErrorCode::InvalidArgument, self, "x", "x is null, but there are rows");
+  }
+  return {};
+}
+
+StepHeader Group::header_of(const DispatchArguments& arguments) const {
+  const Layout layout = Layout::of(routing_of(arguments), placement_, topology_);
+  StepHeader header;
+  header.operation = Operation::Dispatch;
+  header.path = arguments.path;
+  header.dtype = arguments.dtype;
+  header.top_k = static_cast<std::uint32_t>(arguments.top_k);
+  header.hidden = static_cast<std::uint32_t>(arguments.hidden);
+  header.windows_hash = hash_of(arguments.windows);
+  header.tokens = static_cast<std::uint32_t>(arguments.tokens);
+  std::int64_t capacity = limits_.max_recv_rows;
+  if (arguments.recv_x.data() != nullptr) {
+    capacity = std::min(capacity, static_cast<std::int64_t>(arguments.recv_x.size()) /
+                                      (arguments.hidden * element_bytes(arguments.dtype)));
+  }
+  header.capacity = static_cast<std::uint32_t>(capacity);
+  for (const std::int64_t n : layout.tokens_per_node) {
+    header.records.push_back(static_cast<std::uint32_t>(n));
+  }
+  for (const std::int64_t n : layout.tokens_per_rank) {
+    header.copies.push_back(static_cast<std::uint32_t>(n));
+  }
+  return header;
+}
+
+namespace {
+
+Received make_received(const DispatchArguments& arguments, std::int64_t rows, std::size_t experts) {
+  Received received;
+  received.rows = rows;
+  const auto row_bytes = arguments.hidden * element_bytes(arguments.dtype);
+  received.x = arguments.recv_x.data();
+  if (received.x == nullptr) {
+    received.storage.resize(static_cast<std::size_t>(rows * row_bytes));
+    received.x = received.storage.data();
+  }
+  received.topk_idx.resize(static_cast<std::size_t>(rows * arguments.top_k));
+  received.topk_weights.resize(static_cast<std::size_t>(rows * arguments.top_k));
+  received.tokens_per_expert.resize(experts);
+  return received;
+}
+
+}  // namespace
+
+Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadline deadline) {
+  Stopwatch watch;
+  const Status own = check(arguments);
+  const std::int64_t row_bytes = arguments.hidden * element_bytes(arguments.dtype);
+  StepHeader header;
+  if (own) {
+    header = header_of(arguments);
+    exec::publish_tokens(*engine_, own_map(), placement_,
+                         {static_cast<const std::byte*>(arguments.x), row_bytes,
+                          routing_of(arguments), arguments.topk_weights},
+                         step_ + 1);
+  }
+  const double pack_s = watch.lap();
+  const auto headers = exchange(std::move(header), own, deadline);
+  if (!headers) return fail(headers.error());
+  const double header_s = watch.lap();
+
+  const exec::StepCounts counts = exec::StepCounts::of(*headers, topology_.nodes());
+  auto plan =
+      plan::DispatchPlan::create(topology_, RailCounts::from_ranks(topology_, counts.records),
+                                 {arguments.path, arguments.windows});
+  if (!plan) {
+    engine_->close_step(step_);
+    return fail(std::move(plan).error());
+  }
+  auto handle = std::make_shared<exec::HandleState>();
+  handle->plan = std::make_shared<const plan::DispatchPlan>(std::move(*plan));
+  const double plan_s = watch.lap();
+
+  exec::DispatchContext context;
+  context.engine = engine_.get();
+  context.placement = &placement_;
+  context.plan = handle->plan.get();
+  context.counts = &counts;
+  context.maps = maps_;
+  context.shape = exec::ChunkShape::of(exec::record_meta_bytes(arguments.top_k), row_bytes,
+                                       limits_.chunk_bytes);
+  context.top_k = arguments.top_k;
+  context.parity = static_cast<std::int64_t>(step_ & 1);
+  Received received = make_received(arguments, counts.rows[options_.self.index()],
+                                    placement_.owned(options_.self).size());
+  exec::Phase phase(phase_setup(Operation::Dispatch, *handle->plan, context.shape));
+  exec::DispatchSource source(context);
+  exec::DispatchReader reader(context, phase,
+                              {received.x, received.topk_idx.data(), received.topk_weights.data(),
+                               received.tokens_per_expert.data()});
+  RAILWAVE_TRY(phase.run(
+      source, [&] { return reader.read(); }, deadline));
+  const double wire_s = watch.lap();
+
+  handle->group = id_;
+  handle->step = step_;
+  handle->tokens = arguments.tokens;
+  handle->rows = received.rows;
+  handle->top_k = static_cast<std::uint32_t>(arguments.top_k);
+  handle->counts = counts;
+  exec::remember_rows(context, phase, *handle);
+  received.handle.state_ = std::move(handle);
+  for (std::int64_t& count : received.tokens_per_expert) {
+    count = round_up(count, arguments.expert_alignment);
+  }
+  phase.report(received.report);
+  source.report(received.report);
+  received.report.pack_s += pack_s;
+  received.report.header_s = header_s;
+  received.report.plan_s = plan_s;
+  received.report.wire_s = wire_s;
+  received.report.reorder_s = reader.seconds() + watch.lap();
+  received.report.total_s = watch.total();
+  return received;
+}
+
+Result<PhaseReport> Group::run_combine(const CombineArguments& arguments, Deadline deadline) {
+  Stopwatch watch;
+  const Status own = check(arguments);
+  const std::int64_t row_bytes = arguments.hidden * element_bytes(arguments.dtype);
+  StepHeader header;
+  header.operation = Operation::Combine;
+  if (own) {
+    const exec::HandleState& state = *arguments.handle.state_;
+    header.path = state.plan->path();
+    header.dtype = arguments.dtype;
+    header.hidden = static_cast<std::uint32_t>(arguments.hidden);
+    header.handle_step = state.step;
+    header.tokens = static_cast<std::uint32_t>(state.tokens);
+    exec::publish_rows(*engine_, own_map(),
+                       {static_cast<const std::byte*>(arguments.x),
+                        static_cast<std::size_t>(arguments.rows * row_bytes)},
+                       step_ + 1);
+  }
+  const double pack_s = watch.lap();
+  const auto headers = exchange(std::move(header), own, deadline);
+  if (!headers) return fail(headers.error());
+  const double header_s = watch.lap();
+
+  const exec::HandleState& handle = *arguments.handle.state_;
+  exec::CombineContext context;
+  context.engine = engine_.get();
+  context.handle = &handle;
+  context.counts = &handle.counts;
+  context.maps = maps_;
+  context.shape = exec::ChunkShape::of(0, row_bytes, limits_.chunk_bytes);
+  context.dtype = arguments.dtype;
+  context.hidden = arguments.hidden;
+  context.parity = static_cast<std::int64_t>(step_ & 1);
+  exec::Phase phase(phase_setup(Operation::Combine, *handle.plan, context.shape));
+  exec::CombineSource source(context);
+  exec::CombineReader reader(context, phase,
+                             {arguments.out.data(), static_cast<const std::byte*>(arguments.bias0),
+                              static_cast<const std::byte*>(arguments.bias1)});
+  const double plan_s = watch.lap();
+  RAILWAVE_TRY(phase.run(
+      source, [&] { return reader.read(); }, deadline));
+
+  PhaseReport report;
+  report.wire_s = watch.lap();
+  phase.report(report);
+  source.report(report);
+  report.pack_s += pack_s;
+  report.header_s = header_s;
+  report.plan_s = plan_s;
+  report.reorder_s = reader.seconds();
+  report.total_s = watch.total();
+  return report;
+}
+
+}  // namespace railwave::comm

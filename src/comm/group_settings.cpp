@@ -1,0 +1,149 @@
+#include "comm/group_settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/checked.hpp"
+#include "base/fail.hpp"
+#include "exec/majority.hpp"
+#include "exec/record.hpp"
+
+namespace railwave::comm {
+namespace {
+
+tl::unexpected<Error> bad(const CommunicatorOptions& options, const char* field, std::int64_t value,
+                          const char* rule) {
+  return fail(ErrorCode::InvalidArgument, options.self, field,
+              fmt::format("{} = {}, but it must be {}", field, value, rule));
+}
+
+constexpr std::int64_t kMost = 1LL << 31;  // rows and bytes of a row fit their 32-bit wire fields
+
+/// One value on which all ranks must agree; the names are the options' own.
+struct Setting {
+  std::string_view name;
+  std::uint64_t value;
+};
+
+using Settings = std::array<Setting, 15>;
+
+Settings settings_of(const Topology& topology, const Placement& placement,
+                     const CommunicatorOptions& o) {
+  const auto u = [](auto value) { return static_cast<std::uint64_t>(value); };
+  return {{{"nodes", u(topology.nodes())},
+           {"num_ranks", u(topology.ranks())},
+           {"rails", u(topology.rails())},
+           {"num_experts", u(placement.experts())},
+           {"max_top_k", u(o.max_top_k)},
+           {"max_hidden", u(o.max_hidden)},
+           {"widest_dtype", u(o.widest_dtype)},
+           {"max_tokens_per_rank", u(o.max_tokens_per_rank)},
+           {"max_recv_rows", u(o.max_recv_rows)},
+           {"wave_start", u(o.wave_start)},
+           {"window_start", u(o.window_start)},
+           {"chunk_bytes", u(o.chunk_bytes)},
+           {"send_slots", u(o.send_slots)},
+           {"topology", topology.fingerprint()},
+           {"placement", placement.fingerprint()}}};
+}
+
+constexpr std::size_t kValues = std::tuple_size_v<Settings> + 1;  // and the own check's code
+
+}  // namespace
+
+Status check_settings(const Topology& topology, const Placement& placement,
+                      const CommunicatorOptions& o) {
+  if (o.self.value < 0 || o.self.value >= topology.ranks()) {
+    return bad(o, "self", o.self.value, "a rank of the topology");
+  }
+  if (placement.ranks() != topology.ranks()) {
+    return bad(o, "placement", placement.ranks(), "made for the topology's ranks");
+  }
+  if (o.max_tokens_per_rank < 0 || o.max_tokens_per_rank > kMost / topology.ranks()) {
+    return bad(o, "max_tokens_per_rank", o.max_tokens_per_rank, "in 0 .. 2^31 / ranks");
+  }
+  if (o.max_recv_rows < 0 || o.max_recv_rows > kMost) {
+    return bad(o, "max_recv_rows", o.max_recv_rows, "in 0 .. 2^31");
+  }
+  if (o.max_hidden < 1 || o.max_hidden > kMost / 4) {
+    return bad(o, "max_hidden", o.max_hidden, "in 1 .. 2^29");
+  }
+  if (o.max_top_k < 1 || o.max_top_k > placement.experts()) {
+    return fail(ErrorCode::InvalidArgument, o.self, "max_top_k",
+                fmt::format("top_k {} with num_experts {}: a token can choose 1 .. num_experts",
+                            o.max_top_k, placement.experts()));
+  }
+  if (o.widest_dtype != DType::BF16 && o.widest_dtype != DType::FP32) {
+    return fail(
+        ErrorCode::Unsupported, o.self, "widest_dtype",
+        fmt::format("{} rows can not be moved yet; use bf16 or fp32", to_string(o.widest_dtype)));
+  }
+  if (o.chunk_bytes < 1 || o.chunk_bytes > kMost) {
+    return bad(o, "chunk_bytes", o.chunk_bytes, "in 1 .. 2^31");
+  }
+  if (o.send_slots < 1 || o.send_slots > 1024) {
+    return bad(o, "send_slots", o.send_slots, "in 1 .. 1024");
+  }
+  if (o.wave_start == StartPolicy::Submission) {
+    return bad(o, "wave_start", 0, "rail-barrier, grant or free");
+  }
+  if (o.window_start != StartPolicy::Submission && o.window_start != StartPolicy::Free) {
+    return bad(o, "window_start", static_cast<int>(o.window_start), "barrier or free");
+  }
+  if (o.grant_lead_bytes < 0) return bad(o, "grant_lead_bytes", o.grant_lead_bytes, ">= 0");
+  return {};
+}
+
+Status agree_on_settings(AllGather& all_gather, const Topology& topology,
+                         const Placement& placement, const CommunicatorOptions& options,
+                         const Status& own, Deadline deadline) {
+  const Settings settings = settings_of(topology, placement, options);
+  std::array<std::uint64_t, kValues> mine{};
+  mine[0] = own ? 0 : static_cast<std::uint64_t>(own.error().code);
+  for (std::size_t i = 0; i < settings.size(); ++i) mine[i + 1] = settings[i].value;
+  const auto all = all_gather.all_gather(std::as_bytes(std::span(mine)), deadline);
+  if (!own) return own;
+  if (!all) return fail(all.error());
+  std::vector<std::array<std::uint64_t, kValues>> values(all->size());
+  for (std::size_t p = 0; p < all->size(); ++p) {
+    if ((*all)[p].size() != sizeof(mine)) {
+      return fail(ErrorCode::Mismatch, RankId(p), "version",
+                  fmt::format("rank {} runs another version of railwave", p));
+    }
+    std::memcpy(values[p].data(), (*all)[p].data(), sizeof(mine));
+    if (values[p][0] != 0) {
+      return fail(ErrorCode::PeerRejected, RankId(p), "settings",
+                  fmt::format("rank {} refused its settings with {}", p,
+                              to_string(static_cast<ErrorCode>(values[p][0]))));
+    }
+  }
+  std::vector<std::uint64_t> column(values.size());
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    for (std::size_t p = 0; p < values.size(); ++p) column[p] = values[p][i + 1];
+    const auto odd = exec::odd_one_out(column);
+    if (!odd) continue;
+    return fail(ErrorCode::Mismatch, RankId(odd->index), std::string(settings[i].name),
+                fmt::format("rank {} says {} = {}, most ranks say {}; all ranks must make the "
+                            "group with the same settings",
+                            odd->index, settings[i].name, column[odd->index], odd->common));
+  }
+  return {};
+}
+
+exec::Limits limits_of(const Topology& topology, const CommunicatorOptions& options) {
+  exec::Limits limits;
+  limits.max_tokens = options.max_tokens_per_rank;
+  limits.max_recv_rows = options.max_recv_rows > 0 ? options.max_recv_rows
+                                                   : options.max_tokens_per_rank * topology.ranks();
+  limits.max_row_bytes = options.max_hidden * element_bytes(options.widest_dtype);
+  limits.max_top_k = options.max_top_k;
+  limits.chunk_bytes = options.chunk_bytes;
+  limits.send_slots = options.send_slots;
+  return limits;
+}
+
+}  // namespace railwave::comm

@@ -1,0 +1,80 @@
+// The group behind a Communicator: where the deciders and the movers meet.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <railwave/communicator.hpp>
+
+#include "comm/wiring.hpp"
+#include "exec/dispatch.hpp"
+#include "exec/handle_state.hpp"
+#include "exec/header_exchange.hpp"
+#include "exec/limits.hpp"
+#include "exec/phase.hpp"
+#include "exec/rank_engine.hpp"
+#include "exec/segment_map.hpp"
+
+namespace railwave::comm {
+
+/// Threads: one call at a time.
+class Group {
+ public:
+  static Result<std::unique_ptr<Group>> create(const Topology& topology, const Placement& placement,
+                                               const CommunicatorOptions& options, Wiring wiring);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  Result<Received> dispatch(const DispatchArguments& arguments);
+  Result<PhaseReport> combine(const CombineArguments& arguments);
+  Result<std::vector<std::vector<std::byte>>> all_gather(std::span<const std::byte> mine);
+  [[nodiscard]] std::uint64_t operations() const { return step_; }
+  [[nodiscard]] WorkspaceSize workspace() const;
+
+ private:
+  class Call;
+  Group(const Topology& topology, const Placement& placement, const CommunicatorOptions& options);
+  Status build(Wiring wiring);
+  Status connect(const Wiring& wiring, Deadline deadline);
+  [[nodiscard]] std::vector<std::vector<RankId>> rail_peers() const;
+
+  Result<Received> run_dispatch(const DispatchArguments& arguments, Deadline deadline);
+  Result<PhaseReport> run_combine(const CombineArguments& arguments, Deadline deadline);
+  [[nodiscard]] Status check(const DispatchArguments& arguments) const;
+  [[nodiscard]] Status check(const CombineArguments& arguments) const;
+  [[nodiscard]] exec::StepHeader header_of(const DispatchArguments& arguments) const;
+  /// Exchanges headers; on the rank with `own` error that error, else the agreed headers.
+  Result<std::vector<exec::StepHeader>> exchange(exec::StepHeader header, const Status& own,
+                                                 Deadline deadline);
+  [[nodiscard]] exec::PhaseSetup phase_setup(exec::Operation operation,
+                                             const plan::DispatchPlan& plan,
+                                             const exec::ChunkShape& shape);
+  [[nodiscard]] const exec::SegmentMap& own_map() const {
+    return maps_[static_cast<std::size_t>(engine_->local())];
+  }
+  /// Notes an error that ends the group; passes every error on.
+  Error keep(Error error);
+  [[nodiscard]] Deadline operation_deadline() const;
+  void leave();
+
+  Topology topology_;
+  Placement placement_;
+  CommunicatorOptions options_;
+  exec::Limits limits_;
+  std::vector<exec::SegmentMap> maps_;  // of the node's ranks
+  std::unique_ptr<AllGather> all_gather_;
+  std::unique_ptr<exec::RankEngine> engine_;
+  std::unique_ptr<exec::HeaderExchange> headers_;
+  std::unique_ptr<exec::SendSlots> slots_;
+  std::uint64_t id_ = 0;
+  std::uint64_t step_ = 0;
+  std::optional<Error> ended_;
+  std::atomic<bool> busy_{false};
+};
+
+}  // namespace railwave::comm

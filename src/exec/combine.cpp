@@ -1,0 +1,156 @@
+#include "exec/combine.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <tuple>
+
+#include "base/event_loop.hpp"
+
+namespace railwave::exec {
+namespace {
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::vector<PublishedRows> published_rows(const CombineContext& context) {
+  std::vector<PublishedRows> rows;
+  for (int local = 0; local < context.engine->fabric().size(); ++local) {
+    rows.emplace_back(*context.engine, context.maps[static_cast<std::size_t>(local)], local,
+                      context.parity);
+  }
+  return rows;
+}
+
+}  // namespace
+
+CombineSource::CombineSource(const CombineContext& context)
+    : context_(context), published_(published_rows(context)), sum_(context.dtype, context.hidden) {}
+
+const RowRefs& CombineSource::rows_of(const Stream& stream) const {
+  const auto& forwarded = context_.handle->forwarded;
+  const auto at = std::find_if(forwarded.begin(), forwarded.end(), [&](const auto& f) {
+    return f.pair == stream.pair && f.rail == stream.rail && f.lane == stream.lane;
+  });
+  RAILWAVE_CHECK(at != forwarded.end(), "pair %d to %d", stream.pair.source.value,
+                 stream.pair.destination.value);
+  return at->records;
+}
+
+void CombineSource::pack(const Stream& stream, std::int64_t first, std::int64_t count,
+                         std::byte* out) {
+  const auto begin = Clock::now();
+  const RowRefs& rows = rows_of(stream);
+  for (std::int64_t i = first; i < first + count; ++i, out += context_.shape.row_bytes) {
+    const auto record = static_cast<std::size_t>(i);
+    sum_.reset();
+    for (std::size_t r = rows.first[record]; r < rows.first[record + 1]; ++r) {
+      const RowRef& ref = rows.refs[r];
+      sum_.add(
+          published_[static_cast<std::size_t>(ref.local)].row(ref.row, context_.shape.row_bytes));
+    }
+    sum_.store(out);
+  }
+  seconds_ += seconds_since(begin);
+}
+
+const std::vector<RecordOwner>& CombineSource::owners_of(const Stream& stream) {
+  auto [at, fresh] = owners_.try_emplace(&stream);
+  if (fresh) at->second = record_owners(*context_.handle->plan, *context_.counts, stream);
+  return at->second;
+}
+
+void CombineSource::readers(const Stream& stream, std::int64_t first, std::int64_t count,
+                            const std::byte*, std::vector<std::uint8_t>& locals) {
+  const std::vector<RecordOwner>& owners = owners_of(stream);
+  for (std::int64_t i = first; i < first + count; ++i) {
+    locals[static_cast<std::size_t>(owners[static_cast<std::size_t>(i)].local)] = 1;
+  }
+}
+
+CombineReader::CombineReader(const CombineContext& context, const Phase& phase,
+                             const CombineOutput& out)
+    : context_(context),
+      phase_(phase),
+      out_(out),
+      published_(published_rows(context)),
+      there_(phase.streams().inbound.size(), 0),
+      sum_(context.dtype, context.hidden),
+      own_(context.dtype, context.hidden) {
+  find_parts();
+  for (std::int64_t t = 0; t < context.handle->tokens; ++t) {
+    waiting_.push_back(static_cast<std::size_t>(t));
+  }
+}
+
+void CombineReader::find_parts() {
+  std::map<std::tuple<NodePair, RailId, int>, std::size_t> index;
+  const std::vector<Stream>& inbound = phase_.streams().inbound;
+  for (std::size_t i = 0; i < inbound.size(); ++i) {
+    index[{inbound[i].pair, inbound[i].rail, inbound[i].lane}] = i;
+  }
+  const NodeId self = context_.engine->node();
+  for (const PartialPlace& place : context_.handle->partials) {
+    parts_.push_back({index.at({NodePair{self, place.node}, place.rail, place.lane}),
+                      place.position, place.node});
+  }
+}
+
+bool CombineReader::read() {
+  if (waiting_.empty()) return true;
+  const auto begin = Clock::now();
+  for (std::size_t i = 0; i < there_.size(); ++i) {
+    there_[i] = phase_.arrived_records(phase_.streams().inbound[i]);
+  }
+  std::erase_if(waiting_, [&](std::size_t token) {
+    if (!ready(token)) return false;
+    reduce(token);
+    return true;
+  });
+  seconds_ += seconds_since(begin);
+  return waiting_.empty();
+}
+
+bool CombineReader::ready(std::size_t token) const {
+  const HandleState& handle = *context_.handle;
+  for (std::size_t p = handle.first_partial[token]; p < handle.first_partial[token + 1]; ++p) {
+    if (parts_[p].position >= there_[parts_[p].stream]) return false;
+  }
+  return true;
+}
+
+void CombineReader::add_own_node(std::size_t token) {
+  const RowRefs& rows = context_.handle->own_node;
+  if (rows.first[token] == rows.first[token + 1]) return;
+  own_.reset();
+  for (std::size_t r = rows.first[token]; r < rows.first[token + 1]; ++r) {
+    const RowRef& ref = rows.refs[r];
+    own_.add(
+        published_[static_cast<std::size_t>(ref.local)].row(ref.row, context_.shape.row_bytes));
+  }
+  sum_.add_rounded(own_);
+}
+
+void CombineReader::reduce(std::size_t token) {
+  const std::int64_t at = static_cast<std::int64_t>(token) * context_.shape.row_bytes;
+  const HandleState& handle = *context_.handle;
+  const NodeId self = context_.engine->node();
+  sum_.reset();
+  if (out_.bias0 != nullptr) sum_.start(out_.bias0 + at);
+  if (out_.bias1 != nullptr) sum_.add(out_.bias1 + at);
+  bool own_added = false;
+  for (std::size_t p = handle.first_partial[token]; p < handle.first_partial[token + 1]; ++p) {
+    const Part& part = parts_[p];
+    if (!own_added && part.node > self) {
+      add_own_node(token);
+      own_added = true;
+    }
+    const Stream& stream = phase_.streams().inbound[part.stream];
+    sum_.add(phase_.stage_of(stream) + context_.shape.row_offset(part.position, stream.records));
+  }
+  if (!own_added) add_own_node(token);
+  sum_.store(out_.out + at);
+}
+
+}  // namespace railwave::exec

@@ -1,0 +1,89 @@
+// Dispatch on one rank: pack records for the rails, read the rows that are for this rank.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include <railwave/ids.hpp>
+#include <railwave/phase_report.hpp>
+#include <railwave/placement.hpp>
+
+#include "exec/handle_state.hpp"
+#include "exec/own_rows.hpp"
+#include "exec/phase.hpp"
+#include "exec/record.hpp"
+#include "exec/step_header.hpp"
+
+namespace railwave::exec {
+
+/// What both halves of a dispatch know.
+struct DispatchContext {
+  RankEngine* engine = nullptr;
+  const Placement* placement = nullptr;
+  const plan::DispatchPlan* plan = nullptr;
+  const StepCounts* counts = nullptr;
+  std::span<const SegmentMap> maps;  ///< of the node's ranks
+  ChunkShape shape;
+  int top_k = 0;
+  std::int64_t parity = 0;
+};
+
+/// Packs records from their owners' segments into frames.
+class DispatchSource : public RecordSource {
+ public:
+  explicit DispatchSource(const DispatchContext& context);
+  void pack(const Stream& stream, std::int64_t first, std::int64_t count, std::byte* out) override;
+  void readers(const Stream& stream, std::int64_t first, std::int64_t count, const std::byte* chunk,
+               std::vector<std::uint8_t>& locals) override;
+  /// Adds the time spent packing own and others' records.
+  void report(PhaseReport& out) const;
+
+ private:
+  const std::vector<RecordOwner>& owners_of(const Stream& stream);
+  DispatchContext context_;
+  std::vector<PublishedRows> published_;  // [G]
+  std::vector<std::int64_t> first_meta_;  // [G, N]
+  std::map<const Stream*, std::vector<RecordOwner>> owners_;
+  double own_s_ = 0;
+  double other_s_ = 0;
+};
+
+/// Where a rank's received rows go. Shapes: x [Nr, row_bytes], topk_idx and topk_weights [Nr, K],
+/// tokens_per_expert [E_local].
+struct ReceiveBuffers {
+  std::byte* x = nullptr;
+  std::int64_t* topk_idx = nullptr;  ///< local expert ids; slots of other ranks' experts stay -1
+  float* topk_weights = nullptr;
+  std::int64_t* tokens_per_expert = nullptr;
+};
+
+/// Copies this rank's rows from its neighbours' segments to their final places, in whatever order
+/// they come: the place follows from the meta.
+class DispatchReader {
+ public:
+  DispatchReader(const DispatchContext& context, const Phase& phase, const ReceiveBuffers& out);
+  /// Reads what is there; true when all rows are.
+  bool read();
+  [[nodiscard]] double seconds() const { return seconds_; }
+
+ private:
+  void read_own_node();
+  void read_stream(std::size_t index);
+  void take(const RecordMeta& meta, const std::byte* row);
+
+  DispatchContext context_;
+  const Phase& phase_;
+  ReceiveBuffers out_;
+  std::int64_t missing_;            // rows
+  std::vector<std::int64_t> next_;  // by inbound stream: first record that is not read
+  bool own_node_read_ = false;
+  double seconds_ = 0;
+};
+
+/// The handle's parts that come from the metas in memory after a dispatch.
+void remember_rows(const DispatchContext& context, const Phase& phase, HandleState& handle);
+
+}  // namespace railwave::exec

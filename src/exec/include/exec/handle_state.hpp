@@ -1,0 +1,60 @@
+// What a dispatch leaves behind for its combine: row identity and counts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <railwave/ids.hpp>
+
+#include "exec/step_header.hpp"
+#include "plan/dispatch_plan.hpp"
+
+namespace railwave::exec {
+
+/// A row on the expert side: local rank and row of its recv_x.
+struct RowRef {
+  std::int32_t local = 0;
+  std::int64_t row = 0;
+};
+
+/// Rows of one record or token, `first[i] .. first[i+1]` of `refs` for the i-th.
+struct RowRefs {
+  std::vector<std::size_t> first{0};
+  std::vector<RowRef> refs{};
+  void close() { first.push_back(refs.size()); }
+  [[nodiscard]] std::size_t size() const { return first.size() - 1; }
+};
+
+/// Where the partial of one (token, remote node) comes back.
+struct PartialPlace {
+  NodeId node;
+  RailId rail;
+  int lane = 0;
+  std::int64_t position = 0;
+};
+
+/// Records that this rank received for its node, in stream order: what it sums when they go back.
+struct ForwardedStream {
+  NodePair pair;
+  RailId rail;
+  int lane = 0;
+  RowRefs records;  ///< ranks ascending
+};
+
+/// Immutable after dispatch. Threads: may be shared freely.
+struct HandleState {
+  std::uint64_t group = 0;  ///< the group that made it
+  std::uint64_t step = 0;
+  std::int64_t tokens = 0;
+  std::int64_t rows = 0;  ///< rows that this rank received
+  std::uint32_t top_k = 0;
+  std::shared_ptr<const plan::DispatchPlan> plan;
+  StepCounts counts;
+  RowRefs own_node;                        ///< [T] rows on this rank's own node, ranks ascending
+  std::vector<std::size_t> first_partial;  ///< [T+1]
+  std::vector<PartialPlace> partials;      ///< nodes ascending within a token
+  std::vector<ForwardedStream> forwarded;
+};
+
+}  // namespace railwave::exec

@@ -1,0 +1,66 @@
+// The one all-gather of a step, combined in the node first (DESIGN 4).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <railwave/error.hpp>
+
+#include "exec/limits.hpp"
+#include "exec/rank_engine.hpp"
+#include "exec/segment_map.hpp"
+#include "exec/step_header.hpp"
+
+namespace railwave::exec {
+
+/// Every rank publishes its header in its segment; local rank 0 waits for its neighbours and tells
+/// the ranks that carry the node's headers to the other nodes (header_route); local rank 0 waits
+/// for all nodes and tells everyone. Each rank wakes once.
+/// Threads: the engine's.
+class HeaderExchange : public FrameHandler {
+ public:
+  /// `maps`: of every rank of the node, by local number.
+  HeaderExchange(RankEngine& engine, std::vector<SegmentMap> maps);
+
+  /// All ranks' headers [P]. Errors: Timeout naming a rank whose header is missing; PeerFailed.
+  Result<std::vector<StepHeader>> exchange(const StepHeader& mine, Deadline deadline);
+  /// Sends a Hello to `peers` on each rail and waits for theirs: proves every endpoint.
+  /// peers[R]: ranks to greet on each rail that this rank drives.
+  Status greet(const std::vector<std::vector<RankId>>& peers, Deadline deadline);
+
+  std::span<std::byte> place(RailId rail, const transport::FrameHeader& frame) override;
+  void arrived(RailId rail, const transport::FrameHeader& frame) override;
+  void sent(RailId, std::uint64_t) override {}
+
+ private:
+  struct Carried {  // a node to which this rank carries its node's headers
+    NodeId node;
+    HeaderRoute route;
+    bool sent = false;
+  };
+  void publish(const StepHeader& mine);
+  Result<bool> advance();
+  void lead();
+  Status carry();
+  [[nodiscard]] bool all_local() const;
+  [[nodiscard]] bool all_remote() const;
+  [[nodiscard]] bool node_is_here(NodeId node) const;
+  [[nodiscard]] Error late() const;
+  [[nodiscard]] std::vector<StepHeader> collect() const;
+  [[nodiscard]] std::int64_t parity() const { return static_cast<std::int64_t>(step_ & 1); }
+  [[nodiscard]] std::uint64_t word(int local, std::int64_t offset) const;
+  void set_word(std::int64_t offset, std::uint64_t value);
+
+  RankEngine& engine_;
+  std::vector<SegmentMap> maps_;
+  std::size_t header_bytes_;
+  std::vector<HeaderRoute> from_;  // [N] how each node's headers come to this node
+  std::vector<Carried> carried_;
+  std::vector<int> carriers_;  // local ranks that carry headers away
+  std::vector<std::byte> payload_[2];
+  std::uint64_t step_ = 0;
+  std::vector<std::vector<bool>> greeted_;  // [R][P]
+};
+
+}  // namespace railwave::exec

@@ -1,0 +1,115 @@
+// One rail of one rank during one phase: streams out in window order, streams in to the stage.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <railwave/error.hpp>
+#include <railwave/phase_report.hpp>
+
+#include "exec/gate_keeper.hpp"
+#include "exec/limits.hpp"
+#include "exec/rank_engine.hpp"
+#include "exec/segment_map.hpp"
+#include "exec/streams.hpp"
+#include "sched/level_counter.hpp"
+
+namespace railwave::exec {
+
+/// Fills frames, and says who reads what came.
+class RecordSource {
+ public:
+  virtual ~RecordSource() = default;
+  /// Writes records first .. first + count - 1 of the outbound stream, as [metas][rows].
+  virtual void pack(const Stream& stream, std::int64_t first, std::int64_t count,
+                    std::byte* out) = 0;
+  /// Adds to `locals` ([G], 0 or 1) the local ranks that read records of this chunk of the inbound
+  /// stream; `chunk` is its [metas][rows].
+  virtual void readers(const Stream& stream, std::int64_t first, std::int64_t count,
+                       const std::byte* chunk, std::vector<std::uint8_t>& locals) = 0;
+};
+
+/// The window engine of one rail. What happens when:
+///   push()     fills free slots with the current window's chunks, destinations in turn, as far as
+///              the gate allows; the window ends when all its chunks are queued; then the next
+///   place()    a chunk goes straight to its place in the stage, known since the header
+///   arrived()  marks the chunk; publishes how many records of the stream are there in order;
+///              a complete stream wakes its readers; a new level goes to the gate
+/// Threads: the engine's.
+class RailFlow {
+ public:
+  struct Setup {
+    RankEngine* engine = nullptr;
+    GateKeeper* keeper = nullptr;
+    RecordSource* source = nullptr;
+    const SegmentMap* map = nullptr;  ///< of this rank
+    ChunkShape shape;
+    std::uint64_t step = 0;
+    RailId rail;
+    int windows = 0;
+    std::int64_t lead_bytes = 0;
+    std::span<std::byte> slots;  ///< send slots of this rail, slot_bytes each
+    std::int64_t slot_bytes = 0;
+  };
+  RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
+           const std::vector<Stream>& outbound);
+
+  /// Sends what may be sent now; true when something was.
+  Result<bool> push();
+  std::span<std::byte> place(const transport::FrameHeader& frame);
+  void arrived(const transport::FrameHeader& frame);
+  void sent(std::uint64_t token);
+  /// Everything planned is queued and has arrived.
+  [[nodiscard]] bool done() const { return window_ == setup_.windows && arriving_ == 0; }
+  /// For the error that says who is late: the ranks whose records are missing, and the nodes that
+  /// keep this rank from starting its window.
+  [[nodiscard]] std::vector<RankId> awaited() const;
+  /// Adds what was counted to the report.
+  void report(PhaseReport& out) const;
+
+ private:
+  struct Out {
+    const Stream* stream;
+    std::int64_t next = 0;  ///< first record that is not queued
+    bool begun = false;
+  };
+  struct In {
+    const Stream* stream;
+    std::vector<bool> have;     ///< by chunk
+    std::int64_t in_order = 0;  ///< leading chunks that are there
+    std::int64_t missing = 0;   ///< records
+    std::vector<std::uint8_t> readers;
+    SenderInterval interval;
+    bool active = false;
+    std::int64_t overlap = 0;
+  };
+  Result<bool> push_window(std::vector<Out>& outs);
+  Status send_chunk(Out& out);
+  Status send_begin(Out& out);
+  [[nodiscard]] In* find(const transport::FrameHeader& frame);
+  void begin(In& in, std::int64_t now);
+  void count(In& in, std::int64_t records);
+  void publish(In& in);
+  void finish(In& in);
+  void raise_level(const In& in, std::int64_t records);
+
+  Setup setup_;
+  NodeId node_;
+  std::vector<std::vector<Out>> out_;  // [W]
+  std::vector<std::vector<In>> in_;    // [W]
+  int window_ = 0;
+  std::size_t turn_ = 0;
+  std::vector<std::uint32_t> free_slots_;
+  std::int64_t arriving_ = 0;  // inbound records that are missing
+  sched::LevelCounter levels_;
+  int level_ = 0;
+  std::vector<std::byte> duplicate_;  // where a chunk goes that is there already
+  std::vector<int> active_;  // [N] streams of the node that are between first and last byte
+  int fan_in_ = 0;           // nodes with such streams
+  int max_fan_in_ = 0;
+  std::int64_t sent_records_ = 0;
+};
+
+}  // namespace railwave::exec

@@ -1,0 +1,119 @@
+// The rank's engine: its rails, its node fabric and the one place where it sleeps.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <railwave/error.hpp>
+#include <railwave/ids.hpp>
+#include <railwave/topology.hpp>
+
+#include "base/event_loop.hpp"
+#include "transport/node_fabric.hpp"
+#include "transport/rail.hpp"
+
+namespace railwave::exec {
+
+/// Who gets frames of one kind of traffic. Called from inside the engine, by its thread.
+class FrameHandler {
+ public:
+  virtual ~FrameHandler() = default;
+  /// Where the payload shall lie; another size than frame.bytes refuses the frame.
+  virtual std::span<std::byte> place(RailId rail, const transport::FrameHeader& frame) = 0;
+  virtual void arrived(RailId rail, const transport::FrameHeader& frame) = 0;
+  /// A send with a token other than 0 is through.
+  virtual void sent(RailId rail, std::uint64_t token) = 0;
+};
+
+/// Moves frames for whoever is registered, and waits on descriptors with a deadline.
+/// Frames of a step that this rank has not opened yet are kept and handed over when it does: a fast
+/// peer may send as soon as it has every header.
+/// Threads: belongs to the thread that is inside the group's current call.
+class RankEngine {
+ public:
+  struct Parts {
+    Topology topology;
+    RankId self;
+    std::uint64_t job = 0;
+    std::uint32_t generation = 0;
+    std::unique_ptr<transport::NodeFabric> fabric;
+    std::vector<std::unique_ptr<transport::Rail>> rails;  ///< [R], null where this rank drives none
+  };
+  static Result<std::unique_ptr<RankEngine>> create(Parts parts);
+  ~RankEngine();
+  RankEngine(const RankEngine&) = delete;
+  RankEngine& operator=(const RankEngine&) = delete;
+
+  [[nodiscard]] const Topology& topology() const { return parts_.topology; }
+  [[nodiscard]] RankId self() const { return parts_.self; }
+  [[nodiscard]] NodeId node() const { return parts_.topology.node_of(parts_.self); }
+  [[nodiscard]] int local() const { return parts_.fabric->local(); }
+  [[nodiscard]] transport::NodeFabric& fabric() { return *parts_.fabric; }
+  [[nodiscard]] bool drives(RailId rail) const { return parts_.rails[rail.index()] != nullptr; }
+
+  /// REQUIRES: drives(rail).
+  [[nodiscard]] transport::Rail& rail(RailId rail) { return *parts_.rails[rail.index()]; }
+
+  /// Hello and Header frames of any step go to `control`. REQUIRES: outlives the engine's use.
+  void set_control(FrameHandler* control) { control_ = control; }
+  /// Frames of `step` go to `handler` until close_step(); early ones are handed over now.
+  void open_step(std::uint64_t step, FrameHandler* handler);
+  /// Frames of this step and of earlier ones are refused from now on.
+  void close_step(std::uint64_t step);
+
+  /// Fills in job, generation, source and rail, and queues the frame on `rail`.
+  Status send(RailId rail, transport::FrameHeader frame, std::span<const std::byte> payload,
+              std::uint64_t token);
+  /// Frames that were queued and are not through.
+  [[nodiscard]] std::int64_t unsent() const { return unsent_; }
+
+  /// Moves frames and calls `advance` after each change, until it returns true.
+  /// Errors: Timeout with late()'s sentence and rank at the deadline; PeerFailed when a peer or a
+  /// neighbour is gone; what the rails report.
+  struct Wait {
+    std::function<Result<bool>()> advance;
+    std::function<Error()> late;
+    Deadline deadline;
+  };
+  Status run(const Wait& wait);
+
+ private:
+  class Port;
+  struct Early {
+    RailId rail;
+    transport::FrameHeader frame;
+    std::vector<std::byte> payload;
+    bool complete = false;  // false while the rail may still write into payload
+  };
+  explicit RankEngine(Parts parts);
+  Status watch_all();
+  Status progress();
+  Status sleep(Deadline deadline, bool& expired);
+  bool arm_all();
+  std::span<std::byte> place(RailId rail, const transport::FrameHeader& frame);
+  void arrived(RailId rail, const transport::FrameHeader& frame);
+  void hand_over(const Early& early);
+  [[nodiscard]] FrameHandler* handler_of(const transport::FrameHeader& frame);
+  [[nodiscard]] bool is_ours(const transport::FrameHeader& frame) const;
+  [[nodiscard]] bool is_early(const transport::FrameHeader& frame) const;
+  void lost(RankId peer, const Error& why);
+
+  Parts parts_;
+  EventLoop loop_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  FrameHandler* control_ = nullptr;
+  FrameHandler* handler_ = nullptr;
+  std::uint64_t open_step_ = 0;    // valid while handler_ is set
+  std::uint64_t closed_step_ = 0;  // newest closed step, 0: none (steps start at 1)
+  std::list<Early> early_;
+  std::int64_t unsent_ = 0;
+  std::optional<Error> failure_;
+};
+
+}  // namespace railwave::exec

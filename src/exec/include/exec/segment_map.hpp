@@ -1,0 +1,60 @@
+// Where everything lies in a rank's segment of the node fabric.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <railwave/topology.hpp>
+
+#include "exec/limits.hpp"
+
+namespace railwave::exec {
+
+/// Offsets in bytes from the start of one rank's segment. A pure function of topology, limits and
+/// rank, so that every rank of the node knows its neighbours' maps.
+///
+/// Two copies ("parities", step mod 2) of what a rank writes before it knows that its neighbours
+/// have finished the step before: its header, the headers that came over its rails, its rows.
+/// A step's records arrive only after every rank has entered the step, so one stage serves.
+///
+/// Size (the memory that a rank reserves beyond the caller's buffers, besides send slots):
+///   words            8 (4 + R + R N + streams), streams = most streams that end at the rank
+///   headers          2 (1 + nodes that send their header to this rank's node here) G H,
+///                    H = 48 + 4 (N + P), G = most ranks of a node
+///   rows             2 (max(T, recv_rows) row + T min(N, K) meta)
+///   stage            sum over streams of (records in the worst case of any path) (meta + row)
+/// each rounded up to 64 bytes. Pages are touched only when used.
+struct SegmentMap {
+  // Words, each 64-bit, published with release and observed with acquire.
+  std::int64_t header_word = 0;  ///< step of the newest header of this rank, [2] by parity
+  std::int64_t leader_words =
+      0;                         ///< local rank 0: [0] node complete, [1] all nodes complete (step)
+  std::int64_t level_words = 0;  ///< [R] windows that this driver has received (step, level)
+  std::int64_t heard_words = 0;  ///< [R, N] levels heard from other nodes (step, level)
+  std::int64_t remote_words = 0;  ///< [N] step of the newest header of node n, [2] by parity
+  std::int64_t stream_words = 0;  ///< [streams] records that have arrived in order (step, count)
+  // Regions.
+  std::int64_t header = 0;         ///< [2] own header
+  std::int64_t header_stride = 0;  ///< between the two
+  std::int64_t remote = 0;         ///< [2, N] headers of whole nodes
+  std::int64_t remote_stride = 0;  ///< between two nodes' headers
+  std::int64_t rows = 0;           ///< [2] rows and metas of this rank
+  std::int64_t rows_stride = 0;
+  std::int64_t metas = 0;  ///< offset of the metas within rows
+  std::int64_t stage = 0;
+  std::int64_t stage_bytes = 0;
+  std::int64_t bytes = 0;  ///< of the whole segment
+
+  static SegmentMap of(const Topology& topology, const Limits& limits, RankId rank);
+};
+
+/// Rank of `destination` that receives the header of node `source`, the rank of `source` that sends
+/// it, and on which rails. The rails of the pairs differ, so that headers do not queue on one.
+struct HeaderRoute {
+  RankId sender;
+  RankId receiver;
+  RailId sender_rail;
+};
+HeaderRoute header_route(const Topology& topology, NodeId source, NodeId destination);
+
+}  // namespace railwave::exec

@@ -1,0 +1,135 @@
+#include "exec/own_rows.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "exec/record.hpp"
+
+namespace railwave::exec {
+
+PublishedRows::PublishedRows(const RankEngine& engine, const SegmentMap& map, int local,
+                             std::int64_t parity) {
+  const std::byte* base = const_cast<RankEngine&>(engine).fabric().segment(local).data() +
+                          map.rows + parity * map.rows_stride;
+  rows_ = base;
+  metas_ = base + map.metas;
+}
+
+namespace {
+
+/// Writes metas in one pass over the tokens.
+class MetaWriter {
+ public:
+  MetaWriter(const Topology& topology, const Placement& placement, RankId self, int top_k,
+             std::byte* metas)
+      : topology_(topology),
+        placement_(placement),
+        self_(self),
+        top_k_(top_k),
+        meta_bytes_(record_meta_bytes(top_k)),
+        metas_(metas),
+        next_row_(static_cast<std::size_t>(topology.ranks()), 0),
+        slots_(static_cast<std::size_t>(top_k)) {}
+
+  /// Finds where each node's group begins. REQUIRES: before the first token.
+  void place_groups(const Routing& routing) {
+    next_meta_.assign(static_cast<std::size_t>(topology_.nodes()) + 1, 0);
+    for (std::int64_t token = 0; token < routing.tokens; ++token) {
+      for (const NodeId node : nodes_of(routing, token)) ++next_meta_[node.index() + 1];
+    }
+    for (std::size_t n = 1; n < next_meta_.size(); ++n) next_meta_[n] += next_meta_[n - 1];
+  }
+
+  /// True when the token goes anywhere.
+  bool write(const OwnTokens& tokens, std::int64_t token) {
+    const Routing& routing = tokens.routing;
+    number_rows(tokens, token);
+    const std::vector<NodeId>& nodes = nodes_of(routing, token);
+    for (const NodeId node : nodes) {
+      std::byte* at = metas_ + next_meta_[node.index()]++ * meta_bytes_;
+      RecordMeta::write_head(at, static_cast<std::uint32_t>(self_.value),
+                             static_cast<std::uint32_t>(token));
+      for (int k = 0; k < top_k_; ++k) {
+        RecordMeta::write_slot(at, k, slots_[static_cast<std::size_t>(k)]);
+      }
+    }
+    return !nodes.empty();
+  }
+
+ private:
+  /// Gives each copy of the token its number among the rows (self -> rank).
+  void number_rows(const OwnTokens& tokens, std::int64_t token) {
+    const std::size_t first = static_cast<std::size_t>(token) * slots_.size();
+    for (std::size_t k = 0; k < slots_.size(); ++k) {
+      RecordSlot& slot = slots_[k];
+      slot = RecordSlot{};
+      slot.expert = static_cast<std::int32_t>(tokens.routing.topk_idx[first + k]);
+      if (slot.expert < 0) continue;
+      slot.weight = tokens.topk_weights.empty() ? 1.0F : tokens.topk_weights[first + k];
+      const RankId owner = placement_.owner(ExpertId(slot.expert));
+      const auto same = std::find_if(
+          slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(k),
+          [&](const RecordSlot& earlier) {
+            return earlier.expert >= 0 && placement_.owner(ExpertId(earlier.expert)) == owner;
+          });
+      const bool seen = same != slots_.begin() + static_cast<std::ptrdiff_t>(k);
+      slot.row = seen ? same->row : next_row_[owner.index()]++;
+    }
+  }
+
+  const std::vector<NodeId>& nodes_of(const Routing& routing, std::int64_t token) {
+    nodes_.clear();
+    const std::size_t first = static_cast<std::size_t>(token) * slots_.size();
+    for (std::size_t k = 0; k < slots_.size(); ++k) {
+      const std::int64_t expert = routing.topk_idx[first + k];
+      if (expert < 0) continue;
+      const NodeId node =
+          topology_.node_of(placement_.owner(ExpertId(static_cast<std::int32_t>(expert))));
+      if (std::find(nodes_.begin(), nodes_.end(), node) == nodes_.end()) nodes_.push_back(node);
+    }
+    return nodes_;
+  }
+
+  const Topology& topology_;
+  const Placement& placement_;
+  RankId self_;
+  int top_k_;
+  std::int64_t meta_bytes_;
+  std::byte* metas_;
+  std::vector<std::uint32_t> next_row_;  // [P]
+  std::vector<std::int64_t> next_meta_;  // [N+1]
+  std::vector<RecordSlot> slots_;        // [K] of the current token
+  std::vector<NodeId> nodes_;
+};
+
+}  // namespace
+
+void publish_tokens(RankEngine& engine, const SegmentMap& map, const Placement& placement,
+                    const OwnTokens& tokens, std::uint64_t step) {
+  std::byte* rows = engine.fabric().own().data() + map.rows +
+                    static_cast<std::int64_t>(step & 1) * map.rows_stride;
+  MetaWriter writer(engine.topology(), placement, engine.self(), tokens.routing.top_k,
+                    rows + map.metas);
+  writer.place_groups(tokens.routing);
+  for (std::int64_t token = 0; token < tokens.routing.tokens; ++token) {
+    if (!writer.write(tokens, token)) continue;
+    std::memcpy(rows + token * tokens.row_bytes, tokens.x + token * tokens.row_bytes,
+                static_cast<std::size_t>(tokens.row_bytes));
+  }
+}
+
+void publish_rows(RankEngine& engine, const SegmentMap& map, std::span<const std::byte> rows,
+                  std::uint64_t step) {
+  if (rows.empty()) return;
+  std::memcpy(engine.fabric().own().data() + map.rows +
+                  static_cast<std::int64_t>(step & 1) * map.rows_stride,
+              rows.data(), rows.size());
+}
+
+std::int64_t first_meta(const StepCounts& counts, RankId owner, NodeId destination) {
+  std::int64_t first = 0;
+  for (int n = 0; n < destination.value; ++n) first += counts.records_of(owner, NodeId(n));
+  return first;
+}
+
+}  // namespace railwave::exec

@@ -1,0 +1,162 @@
+#include "exec/phase.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/fail.hpp"
+#include "exec/gate_shapes.hpp"
+#include "exec/record.hpp"
+#include "transport/shared_word.hpp"
+
+namespace railwave::exec {
+
+using transport::FrameHeader;
+
+namespace {
+
+std::int64_t largest_frame(const Limits& limits) {
+  return std::max(limits.chunk_bytes, limits.max_row_bytes + record_meta_bytes(limits.max_top_k));
+}
+
+}  // namespace
+
+std::int64_t slots_bytes(const Limits& limits) { return largest_frame(limits) * limits.send_slots; }
+
+SendSlots::SendSlots(const RankEngine& engine, const Limits& limits)
+    : slot_bytes_(largest_frame(limits)),
+      slots_(static_cast<std::size_t>(engine.topology().rails())) {
+  for (std::size_t r = 0; r < slots_.size(); ++r) {
+    if (!engine.drives(RailId(r))) continue;
+    slots_[r].resize(static_cast<std::size_t>(slots_bytes(limits)));
+  }
+}
+
+std::int64_t SendSlots::bytes() const {
+  std::int64_t total = 0;
+  for (const auto& slots : slots_) total += static_cast<std::int64_t>(slots.size());
+  return total;
+}
+
+Phase::Phase(const PhaseSetup& setup)
+    : setup_(setup),
+      streams_(node_streams(*setup.plan, setup.engine->node(), setup.operation, setup.shape)),
+      flows_(static_cast<std::size_t>(setup.engine->topology().rails())) {}
+
+void Phase::open_rails(RecordSource& source) {
+  const RankEngine& engine = *setup_.engine;
+  const PhaseLoads loads(*setup_.plan, setup_.operation, setup_.shape.row_bytes);
+  const bool whole_node = setup_.policy == StartPolicy::Submission;
+  std::vector<RailId> all_rails;
+  for (int r = 0; r < engine.topology().rails(); ++r) all_rails.emplace_back(r);
+  for (const RailId rail : all_rails) {
+    if (!engine.drives(rail)) continue;
+    if (!whole_node || keepers_.empty()) {
+      keepers_.push_back(std::make_unique<GateKeeper>(GateKeeper::Setup{
+          setup_.engine, setup_.maps, setup_.step, setup_.policy,
+          whole_node ? all_rails : std::vector<RailId>{rail},
+          whole_node ? loads.node_gate(engine.node()) : loads.rail_gate(engine.node(), rail)}));
+    }
+    const RailFlow::Setup flow{setup_.engine,
+                               keepers_.back().get(),
+                               &source,
+                               &setup_.maps[static_cast<std::size_t>(setup_.engine->local())],
+                               setup_.shape,
+                               setup_.step,
+                               rail,
+                               static_cast<int>(setup_.plan->windows().size()),
+                               setup_.policy == StartPolicy::Grant ? setup_.lead_bytes : 0,
+                               setup_.slots->of(rail),
+                               setup_.slots->slot_bytes()};
+    flows_[rail.index()] = std::make_unique<RailFlow>(flow, streams_.inbound, streams_.outbound);
+  }
+}
+
+std::int64_t Phase::arrived_records(const Stream& inbound) const {
+  const int local = setup_.engine->topology().local_of(inbound.receiver);
+  const std::byte* at = setup_.engine->fabric().segment(local).data() +
+                        setup_.maps[static_cast<std::size_t>(local)].stream_words +
+                        8 * inbound.ordinal;
+  const std::uint64_t word = transport::observe(reinterpret_cast<const std::uint64_t*>(at));
+  return word >> 32 == (setup_.step & 0xffffffffU) ? static_cast<std::int64_t>(word & 0xffffffffU)
+                                                   : 0;
+}
+
+const std::byte* Phase::stage_of(const Stream& inbound) const {
+  const int local = setup_.engine->topology().local_of(inbound.receiver);
+  return setup_.engine->fabric().segment(local).data() +
+         setup_.maps[static_cast<std::size_t>(local)].stage + inbound.stage_offset;
+}
+
+Status Phase::run(RecordSource& source, const std::function<bool()>& read, Deadline deadline) {
+  open_rails(source);
+  setup_.engine->open_step(setup_.step, this);
+  Status status =
+      setup_.engine->run({[&] { return advance(read); }, [this] { return late(); }, deadline});
+  setup_.engine->close_step(setup_.step);
+  return status;
+}
+
+Result<bool> Phase::advance(const std::function<bool()>& read) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const auto& keeper : keepers_) {
+      const Result<bool> changed = keeper->refresh();
+      if (!changed) return changed;
+      moved |= *changed;
+    }
+    for (const auto& flow : flows_) {
+      if (!flow) continue;
+      const Result<bool> pushed = flow->push();
+      if (!pushed) return pushed;
+      moved |= *pushed;
+    }
+  }
+  const bool all_read = read();
+  const auto settled = [](const auto& keeper) { return keeper->settled(); };
+  const auto done = [](const auto& flow) { return !flow || flow->done(); };
+  return all_read && setup_.engine->unsent() == 0 &&
+         std::all_of(flows_.begin(), flows_.end(), done) &&
+         std::all_of(keepers_.begin(), keepers_.end(), settled);
+}
+
+Error Phase::late() const {
+  std::set<std::int32_t> ranks;
+  for (const auto& flow : flows_) {
+    if (!flow) continue;
+    for (const RankId rank : flow->awaited()) ranks.insert(rank.value);
+  }
+  const char* what = setup_.operation == Operation::Dispatch ? "dispatch" : "combine";
+  if (ranks.empty()) {
+    // Nothing is missing on this rank's own rails: a neighbour waits, and this rank for it.
+    for (const Stream& stream : streams_.inbound) {
+      if (arrived_records(stream) < stream.records) ranks.insert(stream.sender.value);
+    }
+  }
+  return Error{ErrorCode::Timeout, ranks.empty() ? -1 : *ranks.begin(), what,
+               fmt::format("step {}: {} not finished in time, waiting for records of ranks [{}], "
+                           "{} frames not sent",
+                           setup_.step, what, fmt::join(ranks, ", "), setup_.engine->unsent())};
+}
+
+void Phase::report(PhaseReport& out) const {
+  const auto rails = flows_.size();
+  out.sent_bytes.assign(rails, 0);
+  out.received_bytes.assign(rails, 0);
+  out.sent_records.assign(rails, 0);
+  for (const auto& flow : flows_) {
+    if (flow) flow->report(out);
+  }
+}
+
+std::span<std::byte> Phase::place(RailId rail, const FrameHeader& frame) {
+  return flows_[rail.index()]->place(frame);
+}
+
+void Phase::arrived(RailId rail, const FrameHeader& frame) { flows_[rail.index()]->arrived(frame); }
+
+void Phase::sent(RailId rail, std::uint64_t token) { flows_[rail.index()]->sent(token); }
+
+}  // namespace railwave::exec

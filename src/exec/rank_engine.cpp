@@ -1,0 +1,197 @@
+#include "exec/rank_engine.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/fail.hpp"
+
+namespace railwave::exec {
+
+using transport::FrameHeader;
+using transport::FrameKind;
+
+/// Ties a rail's calls to the rail's number.
+class RankEngine::Port : public transport::RailSink {
+ public:
+  Port(RankEngine& engine, RailId rail) : engine_(engine), rail_(rail) {}
+  std::span<std::byte> place(const FrameHeader& frame) override {
+    return engine_.place(rail_, frame);
+  }
+  void arrived(const FrameHeader& frame) override { engine_.arrived(rail_, frame); }
+  void sent(std::uint64_t token) override {
+    --engine_.unsent_;
+    if (token != 0 && engine_.handler_ != nullptr) engine_.handler_->sent(rail_, token);
+  }
+  void lost(RankId peer, const Error& why) override { engine_.lost(peer, why); }
+
+ private:
+  RankEngine& engine_;
+  RailId rail_;
+};
+
+RankEngine::RankEngine(Parts parts) : parts_(std::move(parts)) {}
+
+RankEngine::~RankEngine() {
+  // Rails go first: they must not call into ports that are gone.
+  parts_.rails.clear();
+}
+
+Result<std::unique_ptr<RankEngine>> RankEngine::create(Parts parts) {
+  std::unique_ptr<RankEngine> engine(new RankEngine(std::move(parts)));
+  auto loop = EventLoop::create();
+  if (!loop) return fail(std::move(loop).error());
+  engine->loop_ = std::move(*loop);
+  RAILWAVE_TRY(engine->watch_all());
+  return engine;
+}
+
+Status RankEngine::watch_all() {
+  RAILWAVE_TRY(loop_.watch(parts_.fabric->wait_fd(), 0));
+  ports_.resize(parts_.rails.size());
+  for (std::size_t r = 0; r < parts_.rails.size(); ++r) {
+    if (!parts_.rails[r]) continue;
+    ports_[r] = std::make_unique<Port>(*this, RailId(r));
+    parts_.rails[r]->set_sink(ports_[r].get());
+    RAILWAVE_TRY(loop_.watch(parts_.rails[r]->wait_fd(), r + 1));
+  }
+  return {};
+}
+
+bool RankEngine::is_ours(const FrameHeader& frame) const {
+  return frame.job == parts_.job && frame.generation == parts_.generation &&
+         frame.destination == static_cast<std::uint32_t>(parts_.self.value) &&
+         frame.source < static_cast<std::uint32_t>(parts_.topology.ranks());
+}
+
+FrameHandler* RankEngine::handler_of(const FrameHeader& frame) {
+  if (!is_ours(frame)) return nullptr;
+  if (frame.kind == FrameKind::Hello || frame.kind == FrameKind::Header) return control_;
+  return handler_ != nullptr && frame.step == open_step_ ? handler_ : nullptr;
+}
+
+bool RankEngine::is_early(const FrameHeader& frame) const {
+  return is_ours(frame) && frame.step > closed_step_ &&
+         (handler_ == nullptr || frame.step > open_step_);
+}
+
+std::span<std::byte> RankEngine::place(RailId rail, const FrameHeader& frame) {
+  if (FrameHandler* handler = handler_of(frame)) return handler->place(rail, frame);
+  // Senders have at most their send slots in flight before this rank is in the step, which bounds
+  // what is kept here.
+  if (!is_early(frame)) return {};
+  early_.push_back({rail, frame, std::vector<std::byte>(frame.bytes), false});
+  return early_.back().payload;
+}
+
+void RankEngine::arrived(RailId rail, const FrameHeader& frame) {
+  const auto kept = std::find_if(early_.begin(), early_.end(), [&](const Early& early) {
+    return !early.complete && early.frame == frame;
+  });
+  FrameHandler* handler = handler_of(frame);
+  if (kept != early_.end()) {
+    kept->complete = true;
+    if (handler == nullptr) return;
+    const Early early = std::move(*kept);
+    early_.erase(kept);
+    hand_over(early);
+  } else if (handler != nullptr) {
+    handler->arrived(rail, frame);
+  } else if (frame.bytes == 0 && is_early(frame)) {
+    early_.push_back({rail, frame, {}, true});
+  }
+}
+
+void RankEngine::hand_over(const Early& early) {
+  if (!early.payload.empty()) {
+    const std::span<std::byte> where = handler_->place(early.rail, early.frame);
+    if (where.size() != early.payload.size()) return;
+    std::memcpy(where.data(), early.payload.data(), where.size());
+  }
+  handler_->arrived(early.rail, early.frame);
+}
+
+void RankEngine::open_step(std::uint64_t step, FrameHandler* handler) {
+  open_step_ = step;
+  handler_ = handler;
+  // References stay valid: a rail may still be writing into a kept payload.
+  for (auto early = early_.begin(); early != early_.end();) {
+    if (early->frame.step == step && early->complete) {
+      hand_over(*early);
+      early = early_.erase(early);
+    } else {
+      ++early;
+    }
+  }
+}
+
+void RankEngine::close_step(std::uint64_t step) {
+  handler_ = nullptr;
+  closed_step_ = std::max(closed_step_, step);
+  std::erase_if(early_, [&](const Early& early) { return early.frame.step <= step; });
+}
+
+Status RankEngine::send(RailId rail, FrameHeader frame, std::span<const std::byte> payload,
+                        std::uint64_t token) {
+  frame.job = parts_.job;
+  frame.generation = parts_.generation;
+  frame.source = static_cast<std::uint32_t>(parts_.self.value);
+  frame.rail = static_cast<std::uint16_t>(rail.value);
+  frame.bytes = payload.size();
+  const RankId peer(static_cast<std::int32_t>(frame.destination));
+  RAILWAVE_TRY(parts_.rails[rail.index()]->send(peer, frame, payload, token));
+  ++unsent_;
+  return {};
+}
+
+void RankEngine::lost(RankId peer, const Error& why) {
+  if (failure_) return;
+  failure_ = Error{ErrorCode::PeerFailed, peer.value, "peer",
+                   fmt::format("rank {} is gone: {}", peer.value, why.message)};
+}
+
+Status RankEngine::progress() {
+  if (Status alive = parts_.fabric->poll(); !alive) {
+    Error error = std::move(alive).error();
+    if (error.code == ErrorCode::PeerFailed && error.rank >= 0) {
+      error.rank = parts_.topology.rank_at(node(), error.rank).value;
+    }
+    return fail(std::move(error));
+  }
+  for (const auto& rail : parts_.rails) {
+    if (rail) RAILWAVE_TRY(rail->progress());
+  }
+  if (failure_) return fail(*failure_);
+  return {};
+}
+
+bool RankEngine::arm_all() {
+  bool armed = true;
+  for (const auto& rail : parts_.rails) {
+    if (rail && !rail->arm()) armed = false;
+  }
+  return armed;
+}
+
+Status RankEngine::sleep(Deadline deadline, bool& expired) {
+  const auto ready = loop_.wait(deadline);
+  if (!ready) return fail(ready.error());
+  expired = ready->empty();
+  return {};
+}
+
+Status RankEngine::run(const Wait& wait) {
+  for (bool expired = false;;) {
+    RAILWAVE_TRY(progress());
+    const Result<bool> done = wait.advance();
+    if (!done) return fail(done.error());
+    if (*done) return {};
+    if (!arm_all()) continue;
+    if (expired || Clock::now() >= wait.deadline) return fail(wait.late());
+    RAILWAVE_TRY(sleep(wait.deadline, expired));
+  }
+}
+
+}  // namespace railwave::exec

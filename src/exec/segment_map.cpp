@@ -1,0 +1,111 @@
+#include "exec/segment_map.hpp"
+
+#include <algorithm>
+
+#include "exec/record.hpp"
+#include "exec/step_header.hpp"
+#include "plan/capacity.hpp"
+
+namespace railwave::exec {
+namespace {
+
+constexpr std::int64_t kLine = 64;
+
+class Bump {
+ public:
+  std::int64_t take(std::int64_t bytes) {
+    const std::int64_t at = next_;
+    next_ += round_up(bytes, kLine);
+    return at;
+  }
+  [[nodiscard]] std::int64_t used() const { return next_; }
+
+ private:
+  std::int64_t next_ = 0;
+};
+
+struct StageNeed {
+  std::int64_t bytes = 0;
+  std::int64_t streams = 0;
+};
+
+/// Most that can end at `rank` from the lanes of one slice on one rail.
+void add_slice(const Topology& topology, const Limits& limits, NodePair slice, bool backwards,
+               RankId rank, StageNeed& need) {
+  const std::int64_t meta = backwards ? 0 : record_meta_bytes(limits.max_top_k);
+  const std::int64_t record = round_up(meta + limits.max_row_bytes, kLine);
+  for (int r = 0; r < topology.rails(); ++r) {
+    const RailId rail(r);
+    const std::int64_t load = plan::worst_case_records(topology, slice, rail, limits.max_tokens);
+    if (load == 0) continue;
+    const auto near = topology.drivers(slice.source, rail);
+    const auto far = topology.drivers(slice.destination,
+                                      topology.ingress(slice.source, slice.destination, rail));
+    const int lanes = static_cast<int>(near.size());
+    for (int lane = 0; lane < lanes; ++lane) {
+      const auto i = static_cast<std::size_t>(lane);
+      const RankId end = backwards ? near[i] : far[i % far.size()];
+      if (end != rank) continue;
+      need.bytes += ceil_div(load, lanes) * record;
+      ++need.streams;
+    }
+  }
+}
+
+StageNeed stage_need(const Topology& topology, const Limits& limits, RankId rank, bool backwards) {
+  const NodeId node = topology.node_of(rank);
+  StageNeed need;
+  for (int n = 0; n < topology.nodes(); ++n) {
+    if (NodeId(n) == node) continue;
+    const NodePair slice = backwards ? NodePair{node, NodeId(n)} : NodePair{NodeId(n), node};
+    add_slice(topology, limits, slice, backwards, rank, need);
+  }
+  return need;
+}
+
+}  // namespace
+
+SegmentMap SegmentMap::of(const Topology& topology, const Limits& limits, RankId rank) {
+  const std::int64_t nodes = topology.nodes();
+  const std::int64_t rails = topology.rails();
+  const StageNeed forth = stage_need(topology, limits, rank, false);
+  const StageNeed back = stage_need(topology, limits, rank, true);
+  std::int64_t most_ranks = 0;
+  for (int n = 0; n < topology.nodes(); ++n) {
+    most_ranks = std::max<std::int64_t>(most_ranks, topology.ranks_at(NodeId(n)));
+  }
+  const auto header =
+      static_cast<std::int64_t>(step_header_bytes(topology.nodes(), topology.ranks()));
+  Bump bump;
+  SegmentMap map;
+  map.header_word = bump.take(8 * 2);
+  map.leader_words = bump.take(8 * 2);
+  map.level_words = bump.take(8 * rails);
+  map.heard_words = bump.take(8 * rails * nodes);
+  map.remote_words = bump.take(8 * 2 * nodes);
+  map.stream_words = bump.take(8 * std::max(forth.streams, back.streams));
+  map.header_stride = round_up(header, kLine);
+  map.header = bump.take(2 * map.header_stride);
+  map.remote_stride = round_up(most_ranks * header, kLine);
+  map.remote = bump.take(2 * nodes * map.remote_stride);
+  map.metas =
+      round_up(std::max(limits.max_tokens, limits.max_recv_rows) * limits.max_row_bytes, kLine);
+  const std::int64_t groups = std::min<std::int64_t>(nodes, limits.max_top_k);
+  map.rows_stride =
+      round_up(map.metas + limits.max_tokens * groups * record_meta_bytes(limits.max_top_k), kLine);
+  map.rows = bump.take(2 * map.rows_stride);
+  map.stage_bytes = std::max(forth.bytes, back.bytes);
+  map.stage = bump.take(map.stage_bytes);
+  map.bytes = bump.used();
+  return map;
+}
+
+HeaderRoute header_route(const Topology& topology, NodeId source, NodeId destination) {
+  const auto rails = topology.eligible(source, destination);
+  const auto turn = static_cast<std::size_t>(source.value + destination.value) % rails.size();
+  const RailId rail = rails[turn];
+  const RailId far = topology.ingress(source, destination, rail);
+  return {topology.drivers(source, rail).front(), topology.drivers(destination, far).front(), rail};
+}
+
+}  // namespace railwave::exec
