@@ -76,24 +76,27 @@ bool every_pair_has_a_rail(const Cluster& cluster) {
 }  // namespace
 
 rc::Gen<Cluster> any_cluster(Shape shape) {
-  return rc::gen::exec([shape] {
-    const int nodes = *rc::gen::inRange(1, shape.max_nodes + 1);
-    const int rails = *rc::gen::inRange(1, shape.max_rails + 1);
-    Cluster cluster;
-    cluster.options.rails = rails;
-    cluster.options.ranks_per_node =
-        *rc::gen::container<std::vector<int>>(at(nodes), rc::gen::inRange(1, 6));
-    if (*rc::gen::arbitrary<bool>()) {
-      cluster.options.home_rail = any_home_rails(cluster.options.ranks_per_node, rails);
-    }
-    if (*rc::gen::arbitrary<bool>()) cluster.options.ingress = any_chi(nodes, rails);
-    if (shape.missing_rails && *rc::gen::arbitrary<bool>()) {
-      cluster.options.live = any_live(nodes, rails);
-      if (!every_pair_has_a_rail(cluster)) cluster.options.live.clear();
-    }
-    cluster.counts = any_counts(nodes, rails, shape.max_records);
-    return cluster;
-  });
+  // Full size from the first case on: the tests are cheap and small clusters hide most faults.
+  return rc::gen::resize(rc::kNominalSize, rc::gen::exec([shape] {
+                           const int nodes = *rc::gen::inRange(1, shape.max_nodes + 1);
+                           const int rails = *rc::gen::inRange(1, shape.max_rails + 1);
+                           Cluster cluster;
+                           cluster.options.rails = rails;
+                           cluster.options.ranks_per_node = *rc::gen::container<std::vector<int>>(
+                               at(nodes), rc::gen::inRange(1, 6));
+                           if (*rc::gen::arbitrary<bool>()) {
+                             cluster.options.home_rail =
+                                 any_home_rails(cluster.options.ranks_per_node, rails);
+                           }
+                           if (*rc::gen::arbitrary<bool>())
+                             cluster.options.ingress = any_chi(nodes, rails);
+                           if (shape.missing_rails && *rc::gen::arbitrary<bool>()) {
+                             cluster.options.live = any_live(nodes, rails);
+                             if (!every_pair_has_a_rail(cluster)) cluster.options.live.clear();
+                           }
+                           cluster.counts = any_counts(nodes, rails, shape.max_records);
+                           return cluster;
+                         }));
 }
 
 Topology topology_of(const Cluster& cluster) { return Topology::create(cluster.options).value(); }
