@@ -105,8 +105,8 @@ TEST(DispatchPlan, BytesPastTwoToThe31AreExact) {
     EXPECT_EQ((last.slot + last.count - 1) * kRowBytes, 2'147'489'792 - kRowBytes);
     EXPECT_EQ(barrier_path_bound_records(native) * kRowBytes, 2'147'489'792);
     EXPECT_EQ(describe(counts, {}, kRowBytes, 1)->payload, (Ratio{2'147'489'792, 1}));
-    EXPECT_EQ(bound_records(topology, counts).num * (rails == 1 ? kRowBytes : 1),
-              rails == 1 ? 2'147'489'792 : bound_records(topology, counts).num);
+    const Ratio bound = bound_records(topology, counts);
+    EXPECT_EQ(bound.num * kRowBytes * rails, 2'147'489'792 * bound.den);
   }
 }
 

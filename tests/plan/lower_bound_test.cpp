@@ -129,6 +129,20 @@ TEST(Bound, AFewRailsCanBeTheWorst) {
   EXPECT_EQ(bound_records(topology, counts), (Ratio{40, 1}));
 }
 
+/// Nodes 0 and 1 have different rails, but both are plugged into rail 0 of node 2.
+TEST(Bound, IncomingIsCountedByIngressRail) {
+  Topology::Options options;
+  options.ranks_per_node = {1, 1, 1};
+  options.rails = 2;
+  options.live = {{true, false}, {false, true}, {true, true}};
+  options.ingress.assign(3, std::vector<std::vector<int>>(3, {1, 0}));
+  options.ingress[0][2] = {0, 1};
+  RailCounts counts(3, 2);
+  counts.set(NodeId(0), RailId(0), NodeId(2), 30);
+  counts.set(NodeId(1), RailId(1), NodeId(2), 40);
+  EXPECT_EQ(bound_records(Topology::create(options).value(), counts), (Ratio{70, 1}));
+}
+
 TEST(Bound, SecondsLessTheBurst) {
   EXPECT_DOUBLE_EQ(bound_seconds({5, 2}, 1000, 1e4, 0), 0.25);
   EXPECT_DOUBLE_EQ(bound_seconds({5, 2}, 1000, 1e4, 500), 0.2);
