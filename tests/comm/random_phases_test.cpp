@@ -1,0 +1,134 @@
+// Random phases over loopback against the reference, bit for bit.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "group/random_phase.hpp"
+#include "group/thread_world.hpp"
+
+namespace {
+
+using railwave::CommunicatorOptions;
+using railwave::Path;
+using railwave::RankId;
+using railwave::StartPolicy;
+using railwave::Topology;
+
+int phase_count() {
+  const char* asked = std::getenv("RAILWAVE_RANDOM_PHASES");
+  return asked != nullptr ? std::atoi(asked) : 250;
+}
+
+CommunicatorOptions settings(const phases::Shape& shape, RankId self) {
+  CommunicatorOptions options;
+  options.self = self;
+  options.max_tokens_per_rank = 64;
+  options.max_hidden = 200;
+  options.widest_dtype = shape.model.bf16 ? railwave::DType::BF16 : railwave::DType::FP32;
+  options.max_top_k = shape.model.top_k;
+  options.chunk_bytes = 64 + static_cast<std::int64_t>(shape.seed % 4096);
+  options.send_slots = 1 + static_cast<int>(shape.seed % 3);
+  options.wave_start = shape.seed % 3 == 0   ? StartPolicy::Grant
+                       : shape.seed % 3 == 1 ? StartPolicy::RailBarrier
+                                             : StartPolicy::Free;
+  options.window_start = shape.seed % 5 == 0 ? StartPolicy::Free : StartPolicy::Submission;
+  options.grant_lead_bytes = static_cast<std::int64_t>(shape.seed % 2000);
+  options.deadlines = {std::chrono::seconds(10), std::chrono::seconds(20),
+                       std::chrono::seconds(20)};
+  return options;
+}
+
+/// All four paths on one group, twice the last; the bits must be the same on all of them.
+void run_shape(const phases::Shape& shape, const world::Options& options = {}) {
+  const auto topology = Topology::create(shape.cluster);
+  ASSERT_TRUE(topology) << to_string(topology.error());
+  world::run(
+      *topology, [&](RankId) { return phases::placement_of(shape); },
+      [&](RankId self) { return settings(shape, self); },
+      [&](RankId self, auto& group) {
+        ASSERT_TRUE(group) << to_string(group.error());
+        std::uint64_t first = 0;
+        for (const Path path : railwave::kAllPaths) {
+          std::uint64_t hash = 0;
+          const auto wrong = phases::check(*group, self, shape, path, &hash);
+          ASSERT_FALSE(wrong) << *wrong;
+          if (path == Path::Native) first = hash;
+          EXPECT_EQ(hash, first) << "path " << to_string(path);
+        }
+      },
+      options);
+}
+
+TEST(RandomPhases, AgreeWithTheReference) {
+  const int count = phase_count();
+  int empty = 0;
+  int uneven = 0;
+  int several = 0;
+  int missing = 0;
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    const phases::Shape shape = phases::draw(static_cast<std::uint64_t>(i) + 1);
+    const auto topology = Topology::create(shape.cluster);
+    ASSERT_TRUE(topology);
+    bool has_empty = false;
+    for (const auto& idx : shape.model.idx) has_empty |= idx.empty();
+    empty += has_empty;
+    bool differs = false;
+    bool shared = false;
+    for (int n = 0; n < topology->nodes(); ++n) {
+      differs |= topology->ranks_at(railwave::NodeId(n)) != topology->rails();
+      for (int r = 0; r < topology->rails(); ++r) {
+        shared |= topology->drivers(railwave::NodeId(n), railwave::RailId(r)).size() > 1;
+      }
+    }
+    uneven += differs;
+    several += shared;
+    missing += !shape.cluster.live.empty();
+    run_shape(shape);
+  }
+  EXPECT_GE(empty * 100, count * 30);
+  EXPECT_GE(uneven * 100, count * 30);
+  EXPECT_GE(several * 100, count * 20);
+  EXPECT_GE(missing * 100, count * 20);
+}
+
+TEST(RandomPhases, AgreeWhenFramesAreLateAndOutOfOrder) {
+  world::Options options;
+  options.faults.max_delay = std::chrono::milliseconds(2);
+  options.faults.reorder = true;
+  options.faults.duplicate = 0.1;
+  for (int i = 0; i < 12 && !testing::Test::HasFailure(); ++i) {
+    options.faults.seed = static_cast<std::uint64_t>(i) * 1000;
+    run_shape(phases::draw(5000 + static_cast<std::uint64_t>(i), 4, 3), options);
+  }
+}
+
+TEST(RandomPhases, EightNodesWithTwoSendSlots) {
+  phases::Shape shape = phases::draw(77);
+  shape.cluster = {};
+  shape.cluster.ranks_per_node.assign(8, 2);
+  shape.cluster.rails = 2;
+  shape.windows.clear();
+  shape.model = {};
+  shape.owner.clear();
+  shape.experts = 32;
+  shape.model.top_k = 4;
+  shape.model.hidden = 40;
+  for (int p = 0; p < 16; ++p) {
+    shape.model.node_of_rank.push_back(p / 2);
+    shape.model.owner.push_back(p);
+    shape.model.idx.emplace_back();
+    for (int i = 0; i < 50 * 4; ++i) {
+      shape.model.idx.back().push_back(static_cast<std::int64_t>(
+          phases::mix(static_cast<std::uint64_t>(p * 1000 + i)) % 32));
+    }
+  }
+  for (int e = 16; e < 32; ++e) shape.model.owner.push_back(0);
+  for (int e = 0; e < 32; ++e) shape.model.owner[static_cast<std::size_t>(e)] = e / 2;
+  for (const std::uint64_t policy : {3U, 4U, 2U}) {
+    shape.seed = policy * 3 + 1;  // send_slots 2
+    run_shape(shape);
+  }
+}
+
+}  // namespace
