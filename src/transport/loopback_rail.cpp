@@ -60,12 +60,16 @@ class LoopbackRail final : public Rail {
     if (address.size() != sizeof there) return foreign(peer);
     std::memcpy(&there, address.data(), sizeof there);
     if (there.home != plug_.home || there.rank != peer.value) return foreign(peer);
+    if (peers_.contains(peer)) {
+      return fail(ErrorCode::InvalidArgument, peer, "peer",
+                  fmt::format("rank {} is connected already", peer.value));
+    }
     const auto port = find(there.number);
     if (!port || !port->watch(port_)) {
       return fail(ErrorCode::LinkDown, peer, "address",
                   fmt::format("rank {} has left the switch", peer.value));
     }
-    peers_.insert_or_assign(peer, Peer{port, false});
+    peers_.emplace(peer, Peer{port, false});
     return {};
   }
 

@@ -56,8 +56,13 @@ class UcxRail final : public Rail {
 
   static ucs_status_t on_frame(void* self, const void* header, std::size_t header_length,
                                void* payload, std::size_t length, const ucp_am_recv_param_t* param);
+  static ucs_status_t on_chaser(void*, const void*, std::size_t, void*, std::size_t,
+                                const ucp_am_recv_param_t*) {
+    return UCS_OK;
+  }
   static void on_fetched(void* request, ucs_status_t status, std::size_t length, void* fetch);
 
+  Status handle(unsigned id, ucp_am_recv_callback_t callback);
   std::optional<FrameHeader> accept(std::span<const std::byte> header, std::size_t length);
   std::optional<std::span<std::byte>> place(const FrameHeader& frame);
   ucs_status_t fetch(const FrameHeader& frame, void* descriptor, std::span<std::byte> place);
@@ -67,7 +72,7 @@ class UcxRail final : public Rail {
   void tell(const ucx::Arrived& event) { sink_->arrived(event.frame); }
   void tell(const ucx::Sent& event) { sink_->sent(event.token); }
   void tell(const ucx::Lost& event);
-  void flush_tails();
+  void chase_tails();
   void ring();
   [[nodiscard]] bool idle() const { return outbox_.events.empty() && outbox_.quiet.empty(); }
 
@@ -91,12 +96,17 @@ UcxRail::~UcxRail() {
 }
 
 Status UcxRail::listen() {
+  RAILWAVE_TRY(handle(ucx::kFrameAm, on_frame));
+  return handle(ucx::kChaserAm, on_chaser);
+}
+
+Status UcxRail::handle(unsigned id, ucp_am_recv_callback_t callback) {
   ucp_am_handler_param_t param{};
   param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
                      UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
-  param.id = ucx::kFrameAm;
+  param.id = id;
   param.flags = UCP_AM_FLAG_WHOLE_MSG;
-  param.cb = on_frame;
+  param.cb = callback;
   param.arg = this;
   const auto status = ucp_worker_set_am_recv_handler(worker_.worker.get(), &param);
   if (status == UCS_OK) return {};
@@ -148,7 +158,7 @@ Status UcxRail::progress() {
   bool busy = true;
   for (int round = 0; busy && round < kRounds; ++round) {
     busy = ucp_worker_progress(worker_.worker.get()) != 0;
-    flush_tails();
+    chase_tails();
     busy = busy || !idle();
     tell();
   }
@@ -169,8 +179,8 @@ void UcxRail::tell(const ucx::Lost& event) {
   endpoints_.at(event.peer).close();
 }
 
-void UcxRail::flush_tails() {
-  for (Endpoint* endpoint : std::exchange(outbox_.quiet, {})) endpoint->flush();
+void UcxRail::chase_tails() {
+  for (Endpoint* endpoint : std::exchange(outbox_.quiet, {})) endpoint->chase();
 }
 
 bool UcxRail::arm() {

@@ -75,28 +75,28 @@ void Endpoint::completed(Send* send, ucs_status_t status) {
 }
 
 void Endpoint::note_quiet() {
-  if (in_flight_ != 0 || !tail_ || flushing_ || std::exchange(listed_, true)) return;
+  if (in_flight_ != 0 || !tail_ || chasing_ || std::exchange(listed_, true)) return;
   outbox_.quiet.push_back(this);
 }
 
-void Endpoint::flush() {
+void Endpoint::chase() {
   listed_ = false;
-  if (in_flight_ != 0 || !tail_ || flushing_ || lost_) return;
+  if (in_flight_ != 0 || !tail_ || chasing_ || lost_) return;
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-  param.cb.send = on_flushed;
+  param.cb.send = on_chased;
   param.user_data = this;
-  flush_covers_ = completed_;
-  const ucs_status_ptr_t request = ucp_ep_flush_nbx(ep_, &param);
-  flushing_ = UCS_PTR_IS_PTR(request);
-  if (!flushing_) flushed(UCS_PTR_STATUS(request));
+  chaser_covers_ = completed_;
+  const ucs_status_ptr_t request = ucp_am_send_nbx(ep_, kChaserAm, nullptr, 0, nullptr, 0, &param);
+  chasing_ = UCS_PTR_IS_PTR(request);
+  if (!chasing_) chased(UCS_PTR_STATUS(request));
 }
 
-void Endpoint::flushed(ucs_status_t status) {
-  flushing_ = false;
+void Endpoint::chased(ucs_status_t status) {
+  chasing_ = false;
   if (status != UCS_OK) {
     lose(status);
-  } else if (flush_covers_ == completed_) {
+  } else if (chaser_covers_ == completed_) {
     release_tail();
   }
   note_quiet();
@@ -137,8 +137,8 @@ void Endpoint::on_sent(void* request, ucs_status_t status, void* send) {
   ucp_request_free(request);
 }
 
-void Endpoint::on_flushed(void* request, ucs_status_t status, void* self) {
-  static_cast<Endpoint*>(self)->flushed(status);
+void Endpoint::on_chased(void* request, ucs_status_t status, void* self) {
+  static_cast<Endpoint*>(self)->chased(status);
   ucp_request_free(request);
 }
 

@@ -17,7 +17,8 @@
 
 namespace railwave::transport::ucx {
 
-constexpr unsigned kFrameAm = 1;  ///< the active message that carries frames
+constexpr unsigned kFrameAm = 1;   ///< the active message that carries frames
+constexpr unsigned kChaserAm = 2;  ///< an empty one that follows the last frame of a burst
 
 struct Arrived {
   FrameHeader frame;
@@ -55,14 +56,15 @@ class SendPool {
 /// What the endpoints of one rail share. Outlives them.
 struct Outbox {
   std::deque<Event> events;
-  std::vector<Endpoint*> quiet;  ///< nothing in flight but a tail to flush
+  std::vector<Endpoint*> quiet;  ///< nothing in flight, but a tail to chase
   SendPool sends;
 };
 
 /// UCX completes a small send when it has copied it; the copy may still wait for the socket.
-/// UCT's TCP endpoint holds at most one message, so a send is really out when a later one has
-/// completed, or when a flush has. That is what Sent means here; only the last send of a burst
-/// (the tail) needs the flush, so frames in flight never wait for each other.
+/// UCT's TCP endpoint holds at most one message, so a send is really out when UCX has completed a
+/// later one. That is what Sent means here. The last send of a burst (the tail) is followed by an
+/// empty message, the chaser; frames in flight never wait for each other. (ucp_ep_flush_nbx would
+/// cost a round trip over TCP, and hang while the peer makes no progress.)
 /// Threads: belongs to the rail's thread.
 class Endpoint {
  public:
@@ -75,8 +77,8 @@ class Endpoint {
   Status connect(ucp_worker_h worker, std::span<const std::byte> address);
   /// Errors: PeerFailed.
   Status send(const FrameHeader& frame, std::span<const std::byte> payload, std::uint64_t token);
-  /// Starts the flush of the tail, if there is still nothing else in flight.
-  void flush();
+  /// Sends the chaser after the tail, if there is still nothing else in flight.
+  void chase();
   /// Gives the endpoint back to UCX, which completes what is in flight. Not from UCX's callbacks.
   void close();
   [[nodiscard]] bool lost() const { return lost_; }
@@ -84,9 +86,9 @@ class Endpoint {
  private:
   static void on_error(void* self, ucp_ep_h ep, ucs_status_t status);
   static void on_sent(void* request, ucs_status_t status, void* send);
-  static void on_flushed(void* request, ucs_status_t status, void* self);
+  static void on_chased(void* request, ucs_status_t status, void* self);
   void completed(Send* send, ucs_status_t status);
-  void flushed(ucs_status_t status);
+  void chased(ucs_status_t status);
   void release_tail();
   void lose(ucs_status_t status);
   void note_quiet();
@@ -97,9 +99,9 @@ class Endpoint {
   ucp_ep_h ep_ = nullptr;
   std::uint64_t in_flight_ = 0;        ///< accepted by send(), not completed by UCX
   std::uint64_t completed_ = 0;        ///< completed by UCX
-  std::uint64_t flush_covers_ = 0;     ///< completed_ when the running flush began
+  std::uint64_t chaser_covers_ = 0;    ///< completed_ when the chaser was sent
   std::optional<std::uint64_t> tail_;  ///< token of the last completed send, not reported yet
-  bool flushing_ = false;
+  bool chasing_ = false;
   bool listed_ = false;  ///< in outbox_.quiet
   bool lost_ = false;
 };
