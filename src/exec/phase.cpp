@@ -50,7 +50,9 @@ void Phase::open_rails(RecordSource& source) {
   const PhaseLoads loads(*setup_.plan, setup_.operation, setup_.shape.row_bytes);
   const bool whole_node = setup_.policy == StartPolicy::Submission;
   std::vector<RailId> all_rails;
-  for (int r = 0; r < engine.topology().rails(); ++r) all_rails.emplace_back(r);
+  for (int r = 0; r < engine.topology().rails(); ++r) {
+    if (engine.topology().live(engine.node(), RailId(r))) all_rails.emplace_back(r);
+  }
   for (const RailId rail : all_rails) {
     if (!engine.drives(rail)) continue;
     if (!whole_node || keepers_.empty()) {

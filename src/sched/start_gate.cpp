@@ -40,15 +40,24 @@ std::vector<NodeId> StartGate::to_tell(int before) const {
   const int now = level(shape_.self);
   std::vector<NodeId> out;
   if (now <= before || policy_ == StartPolicy::Free) return out;
-  if (policy_ == StartPolicy::Grant) {
-    if (now < shape_.windows) out = shape_.senders[static_cast<std::size_t>(now)];
-    return out;
-  }
   for (std::size_t n = 0; n < level_.size(); ++n) {
+    if (policy_ == StartPolicy::Grant) {
+      // Several windows at once where each driver of the rail has its own: all their senders wait.
+      if (sends_within(NodeId(n), before + 1, now)) out.emplace_back(n);
+      continue;
+    }
     // A node that sends nothing after window `before` waits for no level above it.
     if (NodeId(n) != shape_.self && shape_.last_sending[n] > before) out.emplace_back(n);
   }
   return out;
+}
+
+bool StartGate::sends_within(NodeId node, int first, int last) const {
+  for (int window = first; window <= last && window < shape_.windows; ++window) {
+    const std::vector<NodeId>& senders = shape_.senders[static_cast<std::size_t>(window)];
+    if (std::find(senders.begin(), senders.end(), node) != senders.end()) return true;
+  }
+  return false;
 }
 
 bool StartGate::settled() const {

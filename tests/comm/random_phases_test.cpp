@@ -66,7 +66,9 @@ TEST(RandomPhases, AgreeWithTheReference) {
   int uneven = 0;
   int several = 0;
   int missing = 0;
+  const char* only = std::getenv("RAILWAVE_RANDOM_SEED");  // to look at one failure
   for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    if (only != nullptr && std::atoi(only) != i + 1) continue;
     const phases::Shape shape = phases::draw(static_cast<std::uint64_t>(i) + 1);
     const auto topology = Topology::create(shape.cluster);
     ASSERT_TRUE(topology);
@@ -86,6 +88,7 @@ TEST(RandomPhases, AgreeWithTheReference) {
     missing += !shape.cluster.live.empty();
     run_shape(shape);
   }
+  if (only != nullptr) return;
   EXPECT_GE(empty * 100, count * 30);
   EXPECT_GE(uneven * 100, count * 30);
   EXPECT_GE(several * 100, count * 20);

@@ -52,6 +52,8 @@ class StartGate {
 
  private:
   [[nodiscard]] bool all_reached(int level) const;
+  /// Does `node` send to `self` in one of the windows first .. last?
+  [[nodiscard]] bool sends_within(NodeId node, int first, int last) const;
   StartPolicy policy_;
   GateShape shape_;
   std::vector<int> level_;  // [N]; windows for nodes without part
