@@ -108,7 +108,12 @@ Result<Config> read_config(const UcxRailOptions& options) {
   }
   Config config(raw);
   RAILWAVE_TRY(set(config.get(), "NET_DEVICES", options.device));
-  if (!is_rdma_device(options.device)) RAILWAVE_TRY(set_for_tcp(config.get(), options));
+  if (is_rdma_device(options.device)) {
+    // Else UCX falls back to shared memory without a word when the device is not there.
+    RAILWAVE_TRY(set_unless_users(config.get(), "TLS", "ib"));
+  } else {
+    RAILWAVE_TRY(set_for_tcp(config.get(), options));
+  }
   return config;
 }
 

@@ -1,0 +1,178 @@
+// What only the UCX rail promises: typed refusals, junk on the wire, a quiet process.
+#include "transport/ucx_rail.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <ucp/api/ucp.h>
+
+#include "transport/rank_group.hpp"
+
+namespace railwave::transport::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+UcxRailOptions on(std::string device) {
+  return {.self = RankId(0), .rail = RailId(0), .device = std::move(device)};
+}
+
+/// Sets a variable for one scope.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+  ~Setting() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+TEST(UcxRail, NamesTheDeviceThatIsNotThere) {
+  const auto rail = open_ucx_rail(on("nosuchdev0"));
+  ASSERT_FALSE(rail);
+  EXPECT_EQ(rail.error().code, ErrorCode::LinkDown);
+  EXPECT_NE(rail.error().message.find("nosuchdev0"), std::string::npos);
+}
+
+TEST(UcxRail, NamesTheRdmaDeviceThatIsNotThere) {
+  const auto rail = open_ucx_rail(on("mlx5_77:1"));
+  ASSERT_FALSE(rail);
+  EXPECT_EQ(rail.error().code, ErrorCode::LinkDown);
+  EXPECT_NE(rail.error().message.find("mlx5_77:1"), std::string::npos);
+}
+
+TEST(UcxRail, RefusesAMalformedEnvironment) {
+  const Setting setting("UCX_RNDV_THRESH", "banana");
+  const auto rail = open_ucx_rail(on("lo"));
+  ASSERT_FALSE(rail);
+  EXPECT_EQ(rail.error().code, ErrorCode::InvalidArgument);
+}
+
+TEST(UcxRail, RefusesAPeerThatAcceptsOnlySmallerSegments) {
+  auto large = UcxRailOptions(on("lo"));
+  large.segment_bytes = 131072;
+  auto sender = open_ucx_rail(large);
+  auto receiver = open_ucx_rail(on("lo"));
+  ASSERT_TRUE(sender);
+  ASSERT_TRUE(receiver);
+  Rank rank(RankId(0), std::move(*sender), Clock::now() + 5s, [] { return ""; });
+  const Status refused = rank.rail().connect(RankId(1), (*receiver)->address());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::InvalidArgument);
+  EXPECT_EQ(refused.error().field, "segment_bytes");
+  EXPECT_EQ(refused.error().rank, 1);
+}
+
+TEST(UcxRail, TheUsersSegmentSizeCounts) {
+  const Setting setting("UCX_TCP_TX_SEG_SIZE", "96k");
+  const Setting own("UCX_TCP_RX_SEG_SIZE", "96k");
+  auto sender = open_ucx_rail(on("lo"));
+  ASSERT_TRUE(sender) << to_string(sender.error());
+  ::unsetenv("UCX_TCP_TX_SEG_SIZE");
+  ::unsetenv("UCX_TCP_RX_SEG_SIZE");
+  auto receiver = open_ucx_rail(on("lo"));
+  ASSERT_TRUE(receiver);
+  Rank rank(RankId(0), std::move(*sender), Clock::now() + 5s, [] { return ""; });
+  EXPECT_FALSE(rank.rail().connect(RankId(1), (*receiver)->address()));
+}
+
+TEST(UcxRail, GivesTheHangUpSignalBack) {
+  ASSERT_TRUE(open_ucx_rail(on("lo")));
+  struct sigaction action {};
+  ASSERT_EQ(::sigaction(SIGHUP, nullptr, &action), 0);
+  EXPECT_EQ(action.sa_handler, SIG_DFL);
+}
+
+TEST(UcxRail, WritesNothingToStdout) {
+  testing::internal::CaptureStdout();
+  EXPECT_FALSE(open_ucx_rail(on("nosuchdev0")));
+  {
+    const Setting setting("UCX_RNDV_THRESH", "banana");
+    EXPECT_FALSE(open_ucx_rail(on("lo")));
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+}
+
+/// A stranger who speaks UCX but no RailWave.
+class Stranger {
+ public:
+  explicit Stranger(std::span<const std::byte> rail_address) {
+    ucp_config_t* config = nullptr;
+    EXPECT_EQ(ucp_config_read(nullptr, nullptr, &config), UCS_OK);
+    EXPECT_EQ(ucp_config_modify(config, "NET_DEVICES", "lo"), UCS_OK);
+    EXPECT_EQ(ucp_config_modify(config, "TLS", "tcp"), UCS_OK);
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES;
+    params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+    EXPECT_EQ(ucp_init(&params, config, &context_), UCS_OK);
+    ucp_config_release(config);
+    const ucp_worker_params_t worker{};
+    EXPECT_EQ(ucp_worker_create(context_, &worker, &worker_), UCS_OK);
+    ucp_ep_params_t ep{};
+    ep.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    constexpr std::size_t kSeal = 24;  // in front of UCX's own address
+    ep.address = reinterpret_cast<const ucp_address_t*>(rail_address.subspan(kSeal).data());
+    EXPECT_EQ(ucp_ep_create(worker_, &ep, &ep_), UCS_OK);
+  }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+  ~Stranger() {
+    ucp_worker_destroy(worker_);
+    ucp_cleanup(context_);
+  }
+
+  void send(unsigned id, std::span<const std::byte> header, std::span<const std::byte> payload) {
+    ucp_request_param_t param{};
+    void* request = ucp_am_send_nbx(ep_, id, header.data(), header.size(), payload.data(),
+                                    payload.size(), &param);
+    EXPECT_FALSE(UCS_PTR_IS_ERR(request));
+    if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
+  }
+  void progress() {
+    while (ucp_worker_progress(worker_) != 0) {
+    }
+  }
+
+ private:
+  ucp_context_h context_ = nullptr;
+  ucp_worker_h worker_ = nullptr;
+  ucp_ep_h ep_ = nullptr;
+};
+
+TEST(UcxRail, CountsJunkAndLivesOn) {
+  auto rail = open_ucx_rail(on("lo"));
+  ASSERT_TRUE(rail);
+  Rank rank(RankId(0), std::move(*rail), Clock::now() + 10s, [] { return ""; });
+  const std::vector<std::byte> payload(500, std::byte{7});
+  FrameHeader frame;
+  frame.source = 3;
+  frame.bytes = 400;
+  const FrameBytes wrong_length = encode(frame);
+  frame.bytes = 500;
+  frame.step = 1;
+  FrameBytes broken = encode(frame);
+  broken[20] ^= std::byte{1};
+  const FrameBytes good = encode({.source = 3, .bytes = 0});
+
+  Stranger stranger(rank.rail().address());
+  stranger.send(1, {}, {});
+  stranger.send(1, std::span(broken).first(10), payload);
+  stranger.send(1, broken, payload);
+  stranger.send(1, wrong_length, payload);
+  stranger.send(2, broken, payload);  // chasers carry nothing
+  stranger.send(1, good, {});
+  const Deadline end = Clock::now() + 5s;
+  while (rank.frames.empty() && Clock::now() < end) {
+    stranger.progress();
+    rank.idle(1ms);
+  }
+  EXPECT_EQ(rank.frames.size(), 1U);
+  EXPECT_EQ(rank.rail().refused(), 4U);
+}
+
+}  // namespace
+}  // namespace railwave::transport::test
