@@ -54,12 +54,17 @@ class Topology {
   /// chi(source, destination)(egress).
   [[nodiscard]] RailId ingress(NodeId source, NodeId destination, RailId egress) const;
   /// Egress rails live at `source` whose ingress rail is live at `destination`, ascending.
+  /// For a node and itself: its live rails.
   [[nodiscard]] std::span<const RailId> eligible(NodeId source, NodeId destination) const;
   /// A hash of everything above; equal shapes have equal fingerprints on every machine.
   [[nodiscard]] std::uint64_t fingerprint() const;
 
  private:
   Topology() = default;
+  void number_ranks(const Options& options);
+  void assign_drivers();
+  void wire(const Options& options);
+  Status find_eligible();
   int rails_ = 0;
   std::vector<int> first_rank_;                // [N+1]
   std::vector<NodeId> node_of_;                // [P]

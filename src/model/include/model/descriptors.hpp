@@ -27,7 +27,10 @@ struct Descriptors {
   int fan_in = 0;                               ///< phi: most senders of one receiver in a window
 };
 
-/// Units: `row_bytes` bytes a record. Errors: InvalidArgument{row_bytes} when B overflows 64 bits.
+/// `submitted` empty: one window with every pair, as in DispatchPlan::Options.
+/// REQUIRES: windows that plan::checked_windows accepts, counts that are not negative.
+/// Units: `row_bytes` bytes a record. Errors: InvalidArgument{row_bytes} when it is below 1 or B
+/// overflows 64 bits, {ranks} below 1, {records} when a skew in lowest terms overflows.
 /// Source: eq. 4-7; fan-in is ours.
 Result<Descriptors> describe(const RailCounts& counts, const Windows& submitted,
                              std::int64_t row_bytes, int ranks);

@@ -14,7 +14,9 @@ namespace railwave::plan {
 
 /// LB1 in records per rail, whatever the plan: multiply by the row bytes and divide by a rail's
 /// rate. With unequal eligible sets the maximum over nodes, directions and subsets A of rails of
-/// (records whose eligible set lies in A) / |A|. Exact. Cost O(N^2) with equal sets.
+/// (records whose eligible set lies in A) / |A|; incoming, the set is of ingress rails. Exact.
+/// Cost O(N^2 * R) with equal sets; with unequal ones a factor more, the number of different unions
+/// of a node's sets: at most the sum over its peers of 2^(rails that are up here and down there).
 Ratio bound_records(const Topology& topology, const RailCounts& counts);
 
 /// With a barrier between windows: the sum over windows of the largest load that the plan puts on
@@ -22,7 +24,12 @@ Ratio bound_records(const Topology& topology, const RailCounts& counts);
 std::int64_t barrier_path_bound_records(const DispatchPlan& plan);
 
 /// Free-running windows: the longest chain when a pair starts on a rail as soon as the sender has
-/// sent, and the receiver received, its windows before, in records.
+/// sent, and the receiver received, its windows before, in records. Pairs of one window that share
+/// a (node, rail, direction) are served there in the order in which they can start, ties in the
+/// window's order; a pair is through when both its ends are. Never above the barrier bound, never
+/// below the whole load of one (node, rail, direction); equal to both with one window.
+/// Several submitted windows could be served in an order that ends sooner: for them this is what
+/// free running does, for one window and for waves nothing is faster.
 std::int64_t free_path_bound_records(const DispatchPlan& plan);
 
 /// Seconds for `records` rows of `row_bytes` at `rail_bytes_per_second`, less `burst_bytes` that a

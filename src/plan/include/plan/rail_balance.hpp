@@ -50,4 +50,8 @@ SliceAssignment balance_slice(const Topology& topology, const RailCounts& counts
 SliceAssignment keep_home_rails(const Topology& topology, const RailCounts& counts, NodePair slice,
                                 int start);
 
+/// keep_home_rails(...).load without the segments, [R]. Cost O(R).
+std::vector<std::int64_t> home_rail_loads(const Topology& topology, const RailCounts& counts,
+                                          NodePair slice, int start);
+
 }  // namespace railwave::plan

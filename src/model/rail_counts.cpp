@@ -1,0 +1,65 @@
+#include "model/rail_counts.hpp"
+
+#include "base/checked.hpp"
+
+namespace railwave {
+namespace {
+
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  const auto sum = checked_add(a, b);
+  RAILWAVE_CHECK(sum.has_value(), "records %lld + %lld", static_cast<long long>(a),
+                 static_cast<long long>(b));
+  return *sum;
+}
+
+}  // namespace
+
+RailCounts::RailCounts(int nodes, int rails) : nodes_(nodes), rails_(rails) {
+  RAILWAVE_CHECK(nodes >= 1 && rails >= 1, "nodes %d, rails %d", nodes, rails);
+  const auto n = static_cast<std::size_t>(nodes);
+  count_.assign(n * static_cast<std::size_t>(rails) * n, 0);
+}
+
+RailCounts RailCounts::from_ranks(const Topology& topology, std::span<const std::int64_t> records) {
+  const auto nodes = static_cast<std::size_t>(topology.nodes());
+  RAILWAVE_CHECK(records.size() == static_cast<std::size_t>(topology.ranks()) * nodes,
+                 "%zu counts for %d ranks and %d nodes", records.size(), topology.ranks(),
+                 topology.nodes());
+  RailCounts counts(topology.nodes(), topology.rails());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const RankId rank(i / nodes);
+    const NodeId source = topology.node_of(rank);
+    const NodeId destination(i % nodes);
+    if (source == destination) continue;
+    auto& cell = counts.count_[counts.offset(source, topology.home_rail(rank), destination)];
+    cell = plus(cell, records[i]);
+  }
+  return counts;
+}
+
+std::int64_t RailCounts::slice(NodeId s, NodeId d) const {
+  if (s == d) return 0;
+  std::int64_t sum = 0;
+  for (RailId r(0); r.value < rails_; ++r.value) sum = plus(sum, at(s, r, d));
+  return sum;
+}
+
+std::int64_t RailCounts::total() const {
+  std::int64_t sum = 0;
+  for (NodeId s(0); s.value < nodes_; ++s.value) {
+    for (NodeId d(0); d.value < nodes_; ++d.value) sum = plus(sum, slice(s, d));
+  }
+  return sum;
+}
+
+RailCounts RailCounts::transposed() const {
+  RailCounts back(nodes_, rails_);
+  for (NodeId s(0); s.value < nodes_; ++s.value) {
+    for (RailId r(0); r.value < rails_; ++r.value) {
+      for (NodeId d(0); d.value < nodes_; ++d.value) back.set(d, r, s, at(s, r, d));
+    }
+  }
+  return back;
+}
+
+}  // namespace railwave

@@ -1,0 +1,154 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <railwave/topology.hpp>
+
+#include "base/fail.hpp"
+#include "fingerprint.hpp"
+#include "topology_check.hpp"
+
+namespace railwave {
+namespace {
+
+int default_home_rail(int local, int rails, int ranks) {
+  return static_cast<int>(static_cast<std::int64_t>(local) * rails / ranks);
+}
+
+/// chi[s,d,r] for all s and d from the upper triangle that the options hold.
+std::vector<RailId> ingress_table(const Topology::Options& options) {
+  const std::size_t nodes = options.ranks_per_node.size();
+  const auto rails = static_cast<std::size_t>(options.rails);
+  std::vector<RailId> table(nodes * nodes * rails);
+  for (std::size_t s = 0; s < nodes; ++s) {
+    for (std::size_t r = 0; r < rails; ++r) table[(s * nodes + s) * rails + r] = RailId(r);
+    for (std::size_t d = s + 1; d < nodes; ++d) {
+      for (std::size_t r = 0; r < rails; ++r) {
+        const RailId ingress(options.ingress[s][d][r]);
+        table[(s * nodes + d) * rails + r] = ingress;
+        table[(d * nodes + s) * rails + ingress.index()] = RailId(r);
+      }
+    }
+  }
+  return table;
+}
+
+bool is_identity(const std::vector<RailId>& table, std::size_t rails) {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (table[i].index() != i % rails) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Topology> Topology::uniform(int nodes, int ranks_per_node, int rails) {
+  if (nodes < 1) {
+    return fail(ErrorCode::InvalidArgument, "nodes",
+                fmt::format("{} nodes; there must be 1", nodes));
+  }
+  Options options;
+  options.ranks_per_node.assign(static_cast<std::size_t>(nodes), ranks_per_node);
+  options.rails = rails;
+  return create(std::move(options));
+}
+
+Result<Topology> Topology::create(Options options) {
+  RAILWAVE_TRY(check_options(options));
+  Topology topology;
+  topology.rails_ = options.rails;
+  topology.number_ranks(options);
+  topology.assign_drivers();
+  topology.wire(options);
+  RAILWAVE_TRY(topology.find_eligible());
+  return topology;
+}
+
+void Topology::number_ranks(const Options& options) {
+  first_rank_.push_back(0);
+  for (std::size_t node = 0; node < options.ranks_per_node.size(); ++node) {
+    const int ranks = options.ranks_per_node[node];
+    for (int local = 0; local < ranks; ++local) {
+      node_of_.push_back(NodeId(node));
+      home_rail_.push_back(RailId(options.home_rail.empty()
+                                      ? default_home_rail(local, rails_, ranks)
+                                      : options.home_rail[node][static_cast<std::size_t>(local)]));
+    }
+    first_rank_.push_back(first_rank_.back() + ranks);
+  }
+}
+
+void Topology::assign_drivers() {
+  const auto rails = static_cast<std::size_t>(rails_);
+  drivers_.resize(static_cast<std::size_t>(nodes()) * rails);
+  for (std::size_t rank = 0; rank < node_of_.size(); ++rank) {
+    drivers_[node_of_[rank].index() * rails + home_rail_[rank].index()].push_back(RankId(rank));
+  }
+  for (std::size_t i = 0; i < drivers_.size(); ++i) {
+    if (!drivers_[i].empty()) continue;
+    const NodeId node(i / rails);
+    const auto rail = static_cast<std::int64_t>(i % rails);
+    drivers_[i].push_back(rank_at(node, static_cast<int>(rail * ranks_at(node) / rails_)));
+  }
+}
+
+void Topology::wire(const Options& options) {
+  const auto rails = static_cast<std::size_t>(rails_);
+  live_.assign(static_cast<std::size_t>(nodes()) * rails, true);
+  for (std::size_t i = 0; !options.live.empty() && i < live_.size(); ++i) {
+    live_[i] = options.live[i / rails][i % rails];
+  }
+  if (options.ingress.empty()) return;
+  ingress_ = ingress_table(options);
+  // One form for one shape, so that fingerprints agree.
+  if (is_identity(ingress_, rails)) ingress_.clear();
+}
+
+Status Topology::find_eligible() {
+  eligible_.resize(static_cast<std::size_t>(nodes()) * static_cast<std::size_t>(nodes()));
+  for (NodeId s(0); s.value < nodes(); ++s.value) {
+    for (NodeId d(0); d.value < nodes(); ++d.value) {
+      auto& rails = eligible_[s.index() * static_cast<std::size_t>(nodes()) + d.index()];
+      for (RailId r(0); r.value < rails_; ++r.value) {
+        if (live(s, r) && live(d, ingress(s, d, r))) rails.push_back(r);
+      }
+      if (!rails.empty() || s == d) continue;
+      return fail(ErrorCode::LinkDown, "live",
+                  fmt::format("nodes {} and {} share no live rail; bring one up on both", s.value,
+                              d.value));
+    }
+  }
+  return {};
+}
+
+std::span<const RankId> Topology::drivers(NodeId node, RailId rail) const {
+  return drivers_[node.index() * static_cast<std::size_t>(rails_) + rail.index()];
+}
+
+bool Topology::live(NodeId node, RailId rail) const {
+  return live_[node.index() * static_cast<std::size_t>(rails_) + rail.index()];
+}
+
+RailId Topology::ingress(NodeId source, NodeId destination, RailId egress) const {
+  if (ingress_.empty()) return egress;
+  const auto n = static_cast<std::size_t>(nodes());
+  return ingress_[(source.index() * n + destination.index()) * static_cast<std::size_t>(rails_) +
+                  egress.index()];
+}
+
+std::span<const RailId> Topology::eligible(NodeId source, NodeId destination) const {
+  return eligible_[source.index() * static_cast<std::size_t>(nodes()) + destination.index()];
+}
+
+std::uint64_t Topology::fingerprint() const {
+  Fingerprint hash;
+  hash.add(nodes());
+  hash.add(rails_);
+  for (const int first : first_rank_) hash.add(first);
+  for (const RailId rail : home_rail_) hash.add(rail.value);
+  for (const bool up : live_) hash.add(up ? 1 : 0);
+  for (const RailId rail : ingress_) hash.add(rail.value);
+  return hash.value();
+}
+
+}  // namespace railwave

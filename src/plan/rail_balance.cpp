@@ -1,0 +1,162 @@
+#include "plan/rail_balance.hpp"
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+
+namespace railwave::plan {
+namespace {
+
+/// Position of eligible rail j counted from the start: (j - start) mod m.
+std::int64_t turn(std::size_t j, int start, std::size_t m) {
+  return static_cast<std::int64_t>((j + m - static_cast<std::size_t>(start)) % m);
+}
+
+void check_start(int start, std::size_t m) {
+  RAILWAVE_CHECK(start >= 0 && static_cast<std::size_t>(start) < m, "start %d of %zu rails", start,
+                 m);
+}
+
+/// Adds a segment, or lengthens the last one when both its records and its slots continue.
+void append(std::vector<Segment>& segments, const Segment& next) {
+  if (next.count == 0) return;
+  if (!segments.empty()) {
+    Segment& last = segments.back();
+    if (last.home == next.home && last.rail == next.rail && last.first + last.count == next.first &&
+        last.slot + last.count == next.slot) {
+      last.count += next.count;
+      return;
+    }
+  }
+  segments.push_back(next);
+}
+
+SliceAssignment finish(std::vector<Segment> by_home, std::vector<std::int64_t> load) {
+  std::vector<Segment> by_rail = by_home;
+  std::sort(by_rail.begin(), by_rail.end(), [](const Segment& a, const Segment& b) {
+    return a.rail != b.rail ? a.rail < b.rail : a.slot < b.slot;
+  });
+  return SliceAssignment{std::move(by_home), std::move(by_rail), std::move(load)};
+}
+
+/// Deficit slots in the order (target rail, slot), handed out front to back.
+class Deficit {
+ public:
+  Deficit(const RailCounts& counts, NodePair slice, const std::vector<std::int64_t>& quota)
+      : counts_(counts), slice_(slice), quota_(quota), slot_(own(rail_)) {}
+
+  /// The next free slots on one rail, at most `most` of them. REQUIRES: one is left.
+  Segment take(RailId home, std::int64_t first, std::int64_t most) {
+    while (slot_ >= quota_[rail_.index()]) {
+      ++rail_.value;
+      RAILWAVE_CHECK(rail_.index() < quota_.size(), "surplus left without a slot");
+      slot_ = own(rail_);
+    }
+    const std::int64_t count = std::min(most, quota_[rail_.index()] - slot_);
+    const Segment segment{home, first, rail_, slot_, count};
+    slot_ += count;
+    return segment;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t own(RailId rail) const {
+    return counts_.at(slice_.source, rail, slice_.destination);
+  }
+  const RailCounts& counts_;
+  NodePair slice_;
+  const std::vector<std::int64_t>& quota_;
+  RailId rail_{0};
+  std::int64_t slot_;
+};
+
+}  // namespace
+
+std::vector<int> remainder_starts(const Topology& topology, const RailCounts& counts,
+                                  NodeId source) {
+  std::vector<int> starts(static_cast<std::size_t>(topology.nodes()), -1);
+  std::int64_t given = source.value;
+  for (NodeId d(0); d.value < topology.nodes(); ++d.value) {
+    if (d == source) continue;
+    const auto m = static_cast<std::int64_t>(topology.eligible(source, d).size());
+    starts[d.index()] = static_cast<int>(given % m);
+    given += counts.slice(source, d) % m;
+  }
+  return starts;
+}
+
+std::vector<std::int64_t> slice_quotas(const Topology& topology, const RailCounts& counts,
+                                       NodePair slice, int start) {
+  std::vector<std::int64_t> quota(static_cast<std::size_t>(topology.rails()), 0);
+  const auto eligible = topology.eligible(slice.source, slice.destination);
+  check_start(start, eligible.size());
+  const auto m = static_cast<std::int64_t>(eligible.size());
+  const std::int64_t records = counts.slice(slice.source, slice.destination);
+  for (std::size_t j = 0; j < eligible.size(); ++j) {
+    const bool one_more = turn(j, start, eligible.size()) < records % m;
+    quota[eligible[j].index()] = records / m + (one_more ? 1 : 0);
+  }
+  return quota;
+}
+
+SliceAssignment balance_slice(const Topology& topology, const RailCounts& counts, NodePair slice,
+                              int start) {
+  auto quota = slice_quotas(topology, counts, slice, start);
+  Deficit deficit(counts, slice, quota);
+  std::vector<Segment> segments;
+  for (RailId home(0); home.value < topology.rails(); ++home.value) {
+    const std::int64_t own = counts.at(slice.source, home, slice.destination);
+    std::int64_t first = std::min(own, quota[home.index()]);
+    append(segments, Segment{home, 0, home, 0, first});
+    while (first < own) {
+      const Segment moved = deficit.take(home, first, own - first);
+      append(segments, moved);
+      first += moved.count;
+    }
+  }
+  return finish(std::move(segments), std::move(quota));
+}
+
+std::vector<std::int64_t> home_rail_loads(const Topology& topology, const RailCounts& counts,
+                                          NodePair slice, int start) {
+  std::vector<std::int64_t> load(static_cast<std::size_t>(topology.rails()), 0);
+  const auto eligible = topology.eligible(slice.source, slice.destination);
+  check_start(start, eligible.size());
+  std::int64_t stranded = counts.slice(slice.source, slice.destination);
+  for (const RailId rail : eligible) {
+    load[rail.index()] = counts.at(slice.source, rail, slice.destination);
+    stranded -= load[rail.index()];
+  }
+  const auto m = static_cast<std::int64_t>(eligible.size());
+  for (std::size_t j = 0; j < eligible.size(); ++j) {
+    const bool one_more = turn(j, start, eligible.size()) < stranded % m;
+    load[eligible[j].index()] += stranded / m + (one_more ? 1 : 0);
+  }
+  return load;
+}
+
+SliceAssignment keep_home_rails(const Topology& topology, const RailCounts& counts, NodePair slice,
+                                int start) {
+  const auto eligible = topology.eligible(slice.source, slice.destination);
+  check_start(start, eligible.size());
+  std::vector<std::int64_t> load(static_cast<std::size_t>(topology.rails()), 0);
+  for (const RailId rail : eligible) {
+    load[rail.index()] = counts.at(slice.source, rail, slice.destination);
+  }
+  std::vector<Segment> segments;
+  auto next = static_cast<std::size_t>(start);
+  for (RailId home(0); home.value < topology.rails(); ++home.value) {
+    const std::int64_t own = counts.at(slice.source, home, slice.destination);
+    if (std::binary_search(eligible.begin(), eligible.end(), home)) {
+      append(segments, Segment{home, 0, home, 0, own});
+      continue;
+    }
+    for (std::int64_t record = 0; record < own; ++record) {
+      const RailId rail = eligible[next];
+      append(segments, Segment{home, record, rail, load[rail.index()]++, 1});
+      next = (next + 1) % eligible.size();
+    }
+  }
+  return finish(std::move(segments), std::move(load));
+}
+
+}  // namespace railwave::plan
