@@ -91,6 +91,8 @@ Status check_speeds(const ClusterSpec& spec) {
   return in_range("rto_min", spec.rto_min.count(), 1, 60'000);
 }
 
+std::uint8_t byte(int value) { return static_cast<std::uint8_t>(value); }
+
 }  // namespace
 
 int ClusterSpec::ranks() const {
@@ -107,6 +109,12 @@ int ClusterSpec::bridge_of(NodeId node, RailId rail) const {
 
 std::int64_t ClusterSpec::rate_of(NodeId node, RailId rail) const {
   return rail_rate.empty() ? rate : rail_rate[node.index()][rail.index()];
+}
+
+Ipv4 control_address(NodeId node) { return {10, 0, 0, byte(node.value + 1)}; }
+
+Ipv4 rail_address(const ClusterSpec& spec, NodeId node, RailId rail) {
+  return {10, byte(spec.bridge_of(node, rail) + 1), 0, byte(node.value + 1)};
 }
 
 ClusterSpec uniform_cluster(int nodes, int ranks_per_node, int rails) {

@@ -9,12 +9,13 @@
 
 #include <railwave/error.hpp>
 
+#include "testbed/cluster_spec.hpp"
+
 struct nl_sock;
 
 namespace railwave::testbed {
 
 using MacAddress = std::array<std::uint8_t, 6>;
-using Ipv4 = std::array<std::uint8_t, 4>;
 
 struct Veth {
   std::string port;  ///< the end in this namespace

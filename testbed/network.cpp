@@ -27,12 +27,6 @@ Status quiet_ipv6() {
 
 }  // namespace
 
-Ipv4 control_address(NodeId node) { return {10, 0, 0, byte(node.value + 1)}; }
-
-Ipv4 rail_address(const ClusterSpec& spec, NodeId node, RailId rail) {
-  return {10, byte(spec.bridge_of(node, rail) + 1), 0, byte(node.value + 1)};
-}
-
 Network::Network(ClusterSpec spec, NamespaceSet own, Netlink netlink)
     : spec_(std::move(spec)), own_(std::move(own)), netlink_(std::move(netlink)) {}
 

@@ -12,11 +12,6 @@
 
 namespace railwave::testbed {
 
-/// 10.0.0.{node+1}: node's address on the control network.
-Ipv4 control_address(NodeId node);
-/// 10.{bridge+1}.0.{node+1}: rails that share a bridge share a subnet.
-Ipv4 rail_address(const ClusterSpec& spec, NodeId node, RailId rail);
-
 /// Threads: belongs to the switch process's one thread, which is in the switch's own namespaces
 /// before and after every call. Errors: as Netlink.
 class Network {

@@ -1,6 +1,7 @@
 // What an emulated cluster looks like: the contents of cluster.toml.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -39,6 +40,12 @@ struct ClusterSpec {
   [[nodiscard]] std::int64_t rate_of(NodeId node, RailId rail) const;
   friend bool operator==(const ClusterSpec&, const ClusterSpec&) = default;
 };
+
+using Ipv4 = std::array<std::uint8_t, 4>;
+/// 10.0.0.{node+1}/24: a node's address on the control network, device ctl0.
+Ipv4 control_address(NodeId node);
+/// 10.{bridge+1}.0.{node+1}/24: rails that share a bridge share a subnet.
+Ipv4 rail_address(const ClusterSpec& spec, NodeId node, RailId rail);
 
 /// N nodes of G ranks each with R rails, everything else by default.
 ClusterSpec uniform_cluster(int nodes, int ranks_per_node, int rails);
