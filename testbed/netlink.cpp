@@ -5,10 +5,11 @@
 
 #include <fmt/format.h>
 #include <net/if.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/route/addr.h>
 #include <netlink/route/link.h>
-#include <netlink/route/link/bridge.h>
 #include <netlink/route/link/veth.h>
 #include <netlink/route/neighbour.h>
 #include <netlink/route/qdisc.h>
@@ -70,12 +71,22 @@ Result<Netlink> Netlink::open() {
 }
 
 Result<int> Netlink::add_bridge(const std::string& name, int mtu) {
-  const Link bridge(rtnl_link_bridge_alloc());
-  rtnl_link_set_name(bridge.get(), name.c_str());
-  rtnl_link_set_mtu(bridge.get(), static_cast<unsigned>(mtu));
-  rtnl_link_set_flags(bridge.get(), IFF_UP);
-  RAILWAVE_TRY(checked(rtnl_link_add(socket_.get(), bridge.get(), NLM_F_CREATE | NLM_F_EXCL),
-                       "add bridge", name));
+  ifinfomsg header{};
+  header.ifi_flags = IFF_UP;
+  header.ifi_change = IFF_UP;
+  auto* request = nlmsg_alloc_simple(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
+  nlmsg_append(request, &header, sizeof header, NLMSG_ALIGNTO);
+  nla_put_string(request, IFLA_IFNAME, name.c_str());
+  nla_put_u32(request, IFLA_MTU, static_cast<std::uint32_t>(mtu));
+  auto* details = nla_nest_start(request, IFLA_LINKINFO);
+  nla_put_string(request, IFLA_INFO_KIND, "bridge");
+  // A snooping bridge sends frames of its own, which would show in the rails' counters; libnl has
+  // no call for it.
+  auto* settings = nla_nest_start(request, IFLA_INFO_DATA);
+  nla_put_u8(request, IFLA_BR_MCAST_SNOOPING, 0);
+  nla_nest_end(request, settings);
+  nla_nest_end(request, details);
+  RAILWAVE_TRY(checked(nl_send_sync(socket_.get(), request), "add bridge", name));
   return index_of(name);
 }
 

@@ -151,10 +151,10 @@ TEST(ClusterRun, RanksThatIgnoreSigtermAreKilled) {
   const CapturedOutput output;
   const auto fifo = directory.file("deaf");
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  const auto outcome = cluster.run(
-      shell("if [ $RANK = 1 ]; then cat " + fifo + "; exit 3; fi; trap '' TERM; echo > " + fifo +
-                "; while :; do sleep 30; done",
-            output));
+  const auto outcome = cluster.run(shell("if [ $RANK = 1 ]; then cat " + fifo +
+                                             "; exit 3; fi; trap '' TERM; echo > " + fifo +
+                                             "; while :; do sleep 30; done",
+                                         output));
   ASSERT_TRUE(outcome.has_value());
   EXPECT_EQ(outcome->exit_status, 3);
   EXPECT_EQ(outcome->statuses[0], 128 + SIGKILL);
