@@ -1,0 +1,77 @@
+#include "cluster_report.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.hpp"
+#include "base/units.hpp"
+
+namespace railwave::cli {
+namespace {
+
+std::string node_line(const testbed::ClusterSpec& spec, NodeId node) {
+  std::vector<std::string> rails;
+  for (int r = 0; r < spec.rails; ++r) {
+    const RailId rail(r);
+    if (!spec.has_rail(node, rail)) {
+      rails.emplace_back("-");
+      continue;
+    }
+    auto text = fmt::format("rail{}", r);
+    if (spec.bridge_of(node, rail) != r) text += fmt::format(">{}", spec.bridge_of(node, rail));
+    if (spec.rate_of(node, rail) != spec.rate) {
+      text += fmt::format("({})", format_rate(spec.rate_of(node, rail)));
+    }
+    rails.push_back(text);
+  }
+  return fmt::format("#   node{}: {} ranks, {}\n", node.value, spec.ranks_per_node[node.index()],
+                     fmt::join(rails, " "));
+}
+
+}  // namespace
+
+std::string topology_text(const testbed::ClusterSpec& spec) {
+  std::string out = fmt::format(
+      "# emulated cluster: {} nodes, {} ranks, {} rails at {}\n"
+      "# MTU {}, switch buffer {}, NIC queue {}, burst {}, TCP {}, least retransmission time {} "
+      "ms, no slow start after idle\n",
+      spec.nodes(), spec.ranks(), spec.rails, format_rate(spec.rate), spec.mtu,
+      format_size(spec.buffer), format_size(spec.nic_queue), format_size(spec.burst),
+      spec.congestion, spec.rto_min.count());
+  for (int n = 0; n < spec.nodes(); ++n) out += node_line(spec, NodeId(n));
+  return out;
+}
+
+std::string counters_table(const testbed::Counters& counters) {
+  std::string out = fmt::format("# {:>4} {:>4} {:>14} {:>14} {:>10} {:>10}\n", "node", "rail",
+                                "tx bytes", "rx bytes", "NIC drops", "port drops");
+  for (std::size_t n = 0; n < counters.rails.size(); ++n) {
+    for (std::size_t r = 0; r < counters.rails[n].size(); ++r) {
+      const auto& rail = counters.rails[n][r];
+      out += fmt::format("  {:>4} {:>4} {:>14} {:>14} {:>10} {:>10}\n", n, r, rail.tx_bytes,
+                         rail.rx_bytes, rail.nic_drops, rail.port_drops);
+    }
+  }
+  out += fmt::format("# TCP segments sent again, by node: {}\n",
+                     fmt::join(counters.tcp_retransmissions, " "));
+  return out;
+}
+
+Status write_private_file(const std::string& path, const std::string& text) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const bool written =
+      file && ::fchmod(file.get(), 0600) == 0 &&
+      ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (written) return {};
+  return fail(ErrorCode::InvalidArgument, "--json",
+              fmt::format("can not write '{}': {}", path, std::strerror(errno)));
+}
+
+}  // namespace railwave::cli

@@ -1,0 +1,27 @@
+// What main() and the verbs of the `railwave` command share. One file per verb.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <railwave/error.hpp>
+
+namespace CLI {
+class App;
+}
+
+namespace railwave::cli {
+
+struct Invocation {
+  std::vector<std::string> command{};  ///< everything after the first "--"
+  std::function<int()> run{};          ///< (set) by the verb that was chosen; its exit status
+};
+
+/// Each adds its verb to the command line.
+void add_emulate(CLI::App& app, Invocation& invocation);
+
+/// Says the error on standard error; 2 for InvalidArgument, 3 for Unsupported, else 1.
+int report(const Error& error);
+
+}  // namespace railwave::cli

@@ -1,0 +1,24 @@
+#include "testbed/gate.hpp"
+
+#include <fmt/format.h>
+
+namespace railwave::testbed {
+
+std::string GateResult::sentence() const {
+  if (!shaping_works) {
+    return fmt::format("shaping does not work: a lone transfer took {:.3f} of its least time",
+                       lone_time);
+  }
+  if (machine_is_limit) {
+    return fmt::format(
+        "the machine is the limit: the slowest rail reached {:.3f} of its rate, "
+        "less than {:.2f}; use lower rates or fewer rails",
+        lowest_share, kLeastShare);
+  }
+  return fmt::format(
+      "passed: the slowest rail reached {:.3f} of its rate, a lone transfer took "
+      "{:.3f} of its least time",
+      lowest_share, lone_time);
+}
+
+}  // namespace railwave::testbed
