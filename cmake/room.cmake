@@ -39,7 +39,8 @@ function(railwave_room name)
 endfunction()
 
 # railwave_test(NAME SOURCES ... ROOMS ... LIBRARIES ... [LABELS ...] [TIMEOUT s] [PROCESSORS n])
-#   One GoogleTest executable, registered as one CTest test.
+#   One GoogleTest executable, registered as one CTest test of the same name (scripts/test and
+#   scripts/test_summary rely on it). LABELS: see CONTRIBUTING.md.
 function(railwave_test name)
   cmake_parse_arguments(T "" "TIMEOUT;PROCESSORS" "SOURCES;ROOMS;LIBRARIES;LABELS;ARGS" ${ARGN})
   if(NOT T_TIMEOUT)
@@ -48,6 +49,8 @@ function(railwave_test name)
   if(NOT T_PROCESSORS)
     set(T_PROCESSORS 1)
   endif()
+  list(APPEND T_LABELS ${RAILWAVE_ROOM_LABELS})
+  list(REMOVE_DUPLICATES T_LABELS)
   list(TRANSFORM T_ROOMS PREPEND railwave_)
   add_executable(${name} ${T_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
@@ -55,7 +58,8 @@ function(railwave_test name)
                         rapidcheck rapidcheck_gtest railwave_flags)
   add_test(NAME ${name} COMMAND ${name} ${T_ARGS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}"
-                       PROCESSORS ${T_PROCESSORS} ENVIRONMENT "${RAILWAVE_TEST_ENVIRONMENT}")
+                       PROCESSORS ${T_PROCESSORS} ENVIRONMENT
+                       "${RAILWAVE_TEST_ENVIRONMENT};GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/test-results/${name}.xml")
 endfunction()
 
 # What every test that may load UCX or hwloc needs (reasons: docs/third_party.md).
