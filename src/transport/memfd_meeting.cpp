@@ -7,12 +7,10 @@
 #include <optional>
 #include <string>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "base/fail.hpp"
 #include "unix_packet.hpp"
@@ -22,48 +20,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kMagic = 0x31424146'45564157;  // "WAVEFAB1"
-constexpr milliseconds kSilence{5000};                 // a stranger that says nothing is closed
+constexpr milliseconds kSilence{5000};  // a stranger that says nothing is closed
 constexpr milliseconds kFirstPause{1};
 constexpr milliseconds kLongestPause{50};
-
-/// The packet in both directions. Same machine, so native byte order.
-struct Hello {
-  std::uint64_t magic = kMagic;
-  std::uint64_t key = 0;
-  std::int32_t size = 0;
-  std::int32_t local = 0;
-  std::int64_t segment_bytes = 0;
-};
-static_assert(sizeof(Hello) == 32);
 
 /// A connection that has not said yet who it is.
 struct Guest {
   UniqueFd socket;
   Deadline until;
 };
-
-std::string meeting_name(const MemfdFabricOptions& options, int local) {
-  const std::string text = fmt::format("{}/{}/{}", ::geteuid(), options.size, options.key);
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return fmt::format("railwave-{:016x}{:016x}-{}", hash.high64, hash.low64, local);
-}
-
-Status check(const MemfdFabricOptions& options) {
-  if (options.size < 1 || options.size > 4096) {
-    return fail(ErrorCode::InvalidArgument, "size",
-                fmt::format("{} ranks in a node; 1 to 4096 can meet", options.size));
-  }
-  if (options.local < 0 || options.local >= options.size) {
-    return fail(ErrorCode::InvalidArgument, "local",
-                fmt::format("local rank {} of {}", options.local, options.size));
-  }
-  if (options.key.empty()) {
-    return fail(ErrorCode::InvalidArgument, "key",
-                "an empty key would meet every job of this user; name the job");
-  }
-  return {};
-}
 
 class Meeting {
  public:
@@ -178,15 +143,15 @@ class Meeting {
   /// A guest has spoken. One that is not a higher rank of this meeting is shown the door.
   Status greet(Guest& guest) {
     Hello hello;
-    auto packet = receive(guest.socket.get(), hello);
+    auto packet = hear_hello(guest.socket.get(), hello);
     if (!packet) return {};
     UniqueFd socket = std::move(guest.socket);
     guests_.erase(socket.get());
-    const bool welcome = says_hello(*packet, hello) && hello.local > options_.local &&
+    const bool welcome = belongs(*packet, hello, options_) && hello.local > options_.local &&
                          hello.local < options_.size && make_room(hello.local);
     if (!welcome) return {};
     MetPeer peer;
-    RAILWAVE_TRY(take(hello, *packet, peer));
+    RAILWAVE_TRY(take_segment(hello, *packet, peer));
     if (!send_hello(socket.get())) return {};
     return keep(hello.local, std::move(socket), std::move(peer));
   }
@@ -201,53 +166,18 @@ class Meeting {
   /// The lower rank that we called has answered, or hung up: then it is called again.
   Status answered(UniqueFd& slot, int local) {
     Hello hello;
-    auto packet = receive(slot.get(), hello);
+    auto packet = hear_hello(slot.get(), hello);
     if (!packet) return {};
     UniqueFd socket = std::move(slot);
     slot = UniqueFd();
-    if (!says_hello(*packet, hello) || hello.local != local) return {};
+    if (!belongs(*packet, hello, options_) || hello.local != local) return {};
     MetPeer peer;
-    RAILWAVE_TRY(take(hello, *packet, peer));
+    RAILWAVE_TRY(take_segment(hello, *packet, peer));
     return keep(local, std::move(socket), std::move(peer));
   }
 
-  static std::optional<Packet> receive(int fd, Hello& hello) {
-    return receive_packet(fd, std::as_writable_bytes(std::span(&hello, 1)));
-  }
-  [[nodiscard]] bool says_hello(const Packet& packet, const Hello& hello) const {
-    return packet.whole && packet.bytes == sizeof(Hello) && hello.magic == kMagic &&
-           hello.key == key() && hello.size == options_.size;
-  }
-  bool send_hello(int fd) const {
-    Hello hello;
-    hello.key = key();
-    hello.size = options_.size;
-    hello.local = options_.local;
-    hello.segment_bytes = options_.segment_bytes;
-    return send_packet(fd, std::as_bytes(std::span(&hello, 1)), {memfd_.get(), node_.event.get()});
-  }
-  [[nodiscard]] std::uint64_t key() const {
-    return XXH3_64bits(options_.key.data(), options_.key.size());
-  }
-
-  /// Maps what came with a rank's hello.
-  static Status take(const Hello& hello, Packet& packet, MetPeer& peer) {
-    auto mapping = map_peer_segment(packet.fds[0].get(), hello.segment_bytes);
-    if (!mapping) {
-      Error error = std::move(mapping).error();
-      if (error.code == ErrorCode::ProtocolViolation) error.rank = hello.local;
-      return fail(std::move(error));
-    }
-    // signal() never blocks, which only the descriptor's maker can decide.
-    const int flags = ::fcntl(packet.fds[1].get(), F_GETFL);
-    if (flags < 0 || (flags & O_NONBLOCK) == 0) {
-      return fail(ErrorCode::ProtocolViolation, RankId(hello.local), "event",
-                  "the peer's event descriptor would block");
-    }
-    peer.event = std::move(packet.fds[1]);
-    peer.mapping = std::move(*mapping);
-    peer.bytes = hello.segment_bytes;
-    return {};
+  [[nodiscard]] bool send_hello(int fd) const {
+    return say_hello(fd, options_, {memfd_.get(), node_.event.get()});
   }
 
   Status keep(int local, UniqueFd socket, MetPeer peer) {
@@ -271,7 +201,7 @@ class Meeting {
 }  // namespace
 
 Result<MetNode> meet_node(const MemfdFabricOptions& options) {
-  RAILWAVE_TRY(check(options));
+  RAILWAVE_TRY(check_options(options));
   auto segment = create_sealed_segment(options.segment_bytes);
   if (!segment) return fail(segment.error());
   auto loop = EventLoop::create();

@@ -12,17 +12,11 @@
 #include <railwave/error.hpp>
 
 #include "base/event_loop.hpp"
+#include "memfd_hello.hpp"
 #include "segment.hpp"
 #include "transport/memfd_fabric.hpp"
 
 namespace railwave::transport {
-
-struct MetPeer {
-  UniqueFd socket;
-  UniqueFd event;
-  Mapping mapping;
-  std::int64_t bytes = 0;
-};
 
 struct MetNode {
   UniqueFd event;  ///< this rank's own

@@ -118,13 +118,13 @@ void check_descriptors(const json& one, const RailCounts& counts, const Windows&
   const auto found = describe(counts, windows, 1, one["ranks"]);
   ASSERT_TRUE(found) << to_string(found.error());
   const json& expected = one["descriptors"];
-  EXPECT_EQ(text(found->payload), expected["B"]);
-  EXPECT_EQ(found->fan_in, expected["phi"]);
+  EXPECT_EQ(text(found->payload), expected["B"].get<std::string>());
+  EXPECT_EQ(found->fan_in, expected["phi"].get<int>());
   ASSERT_EQ(found->rail_skew.has_value(), !expected["rho"].is_null());
   ASSERT_EQ(found->receiver_concentration.has_value(), !expected["kappa"].is_null());
   if (found->rail_skew) {
-    EXPECT_EQ(text(*found->rail_skew), expected["rho"]);
-    EXPECT_EQ(text(*found->receiver_concentration), expected["kappa"]);
+    EXPECT_EQ(text(*found->rail_skew), expected["rho"].get<std::string>());
+    EXPECT_EQ(text(*found->receiver_concentration), expected["kappa"].get<std::string>());
   }
 }
 
@@ -137,7 +137,7 @@ TEST(Vectors, DescriptorsAndBounds) {
     const RailCounts counts = counts_from(all[i]["counts"], topology.nodes(), topology.rails());
     const Windows windows = windows_from(all[i]["windows"]);
     check_descriptors(all[i], counts, windows);
-    EXPECT_EQ(text(bound_records(topology, counts)), all[i]["bound_records"]);
+    EXPECT_EQ(text(bound_records(topology, counts)), all[i]["bound_records"].get<std::string>());
     for (const Path path : kAllPaths) {
       const auto plan = DispatchPlan::create(topology, counts, {path, windows});
       ASSERT_TRUE(plan) << to_string(plan.error());

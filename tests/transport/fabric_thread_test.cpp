@@ -1,3 +1,6 @@
+#include <chrono>
+#include <thread>
+
 #include "transport/fabric_contract.hpp"
 #include "transport/thread_fabric.hpp"
 
@@ -24,6 +27,32 @@ TEST(ThreadFabric, AnAbruptEndIsTheDeathOfThePeer) {
     EXPECT_FALSE(readable(*fabrics[0], 0));
   }
   EXPECT_EQ(fabrics[0]->segment(2).size(), 64U);
+}
+
+// Without a signal between them the word alone orders the two threads; a thread sanitizer sees it.
+TEST(SharedWord, OrdersItsDataWithoutASignal) {
+  constexpr std::uint64_t kLast = 2000;
+  auto fabrics = make_threads({(1 + kLast) * 8, 8});
+  std::thread writer([&] {
+    auto* words = reinterpret_cast<std::uint64_t*>(fabrics[0]->own().data());
+    for (std::uint64_t step = 1; step <= kLast; ++step) {
+      words[step] = step * 3;
+      publish(words, step);
+      std::this_thread::yield();
+    }
+  });
+  const auto* words = reinterpret_cast<const std::uint64_t*>(fabrics[1]->segment(0).data());
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  std::uint64_t checked = 0;
+  std::uint64_t wrong = 0;
+  while (checked < kLast && std::chrono::steady_clock::now() < give_up) {
+    const std::uint64_t seen = observe(words);
+    for (; checked < seen; ++checked) wrong += words[checked + 1] != (checked + 1) * 3;
+    std::this_thread::yield();
+  }
+  writer.join();
+  EXPECT_EQ(checked, kLast);
+  EXPECT_EQ(wrong, 0U);
 }
 
 TEST(ThreadFabric, RefusesWhatCanNotBe) {
