@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,9 +27,11 @@ class RecordSource {
   virtual void pack(const Stream& stream, std::int64_t first, std::int64_t count,
                     std::byte* out) = 0;
   /// Adds to `locals` ([G], 0 or 1) the local ranks that read records of this chunk of the inbound
-  /// stream; `chunk` is its [metas][rows].
-  virtual void readers(const Stream& stream, std::int64_t first, std::int64_t count,
-                       const std::byte* chunk, std::vector<std::uint8_t>& locals) = 0;
+  /// stream; `chunk` is its [metas][rows]. Called once for each chunk, before anybody reads it.
+  /// Errors: IntegrityError when the chunk says what can not be.
+  [[nodiscard]] virtual Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
+                                       const std::byte* chunk,
+                                       std::vector<std::uint8_t>& locals) = 0;
 };
 
 /// The window engine of one rail. What happens when:
@@ -77,6 +80,7 @@ class RailFlow {
   };
   struct In {
     const Stream* stream;
+    std::vector<bool> placed;   ///< by chunk: it has been told where to lie
     std::vector<bool> have;     ///< by chunk
     std::int64_t in_order = 0;  ///< leading chunks that are there
     std::int64_t missing = 0;   ///< records
@@ -89,6 +93,10 @@ class RailFlow {
   Status send_chunk(Out& out);
   Status send_begin(Out& out);
   [[nodiscard]] In* find(const transport::FrameHeader& frame);
+  [[nodiscard]] std::optional<std::size_t> chunk_of(const In& in,
+                                                    const transport::FrameHeader& frame) const;
+  [[nodiscard]] std::span<std::byte> stage_of(const In& in, std::size_t chunk) const;
+  void take(In& in, std::size_t chunk, std::int64_t now);
   void begin(In& in, std::int64_t now);
   void count(In& in, std::int64_t records);
   void publish(In& in);
@@ -105,7 +113,6 @@ class RailFlow {
   std::int64_t arriving_ = 0;  // inbound records that are missing
   sched::LevelCounter levels_;
   int level_ = 0;
-  std::vector<std::byte> duplicate_;  // where a chunk goes that is there already
   std::vector<int> active_;  // [N] streams of the node that are between first and last byte
   int fan_in_ = 0;           // nodes with such streams
   int max_fan_in_ = 0;
