@@ -63,8 +63,7 @@ void HeaderExchange::publish(const StepHeader& mine) {
 
 bool HeaderExchange::all_local() const {
   for (int local = 0; local < engine_.fabric().size(); ++local) {
-    const SegmentMap& map = maps_[static_cast<std::size_t>(local)];
-    if (word(local, map.header_word + 8 * parity()) != step_) return false;
+    if (!is_present(local)) return false;
   }
   return true;
 }
@@ -131,11 +130,15 @@ Result<bool> HeaderExchange::advance() {
   return complete && engine_.unsent() == 0;
 }
 
+bool HeaderExchange::is_present(int local) const {
+  const SegmentMap& map = maps_[static_cast<std::size_t>(local)];
+  return word(local, map.header_word + 8 * parity()) == step_;
+}
+
 std::uint64_t HeaderExchange::absent_here() const {
   std::uint64_t absent = 0;
   for (int local = 0; local < std::min(engine_.fabric().size(), 64); ++local) {
-    const SegmentMap& map = maps_[static_cast<std::size_t>(local)];
-    if (word(local, map.header_word + 8 * parity()) != step_) absent |= std::uint64_t{1} << local;
+    if (!is_present(local)) absent |= std::uint64_t{1} << local;
   }
   return absent;
 }
@@ -164,29 +167,28 @@ void HeaderExchange::hear_absent(NodeId node, const FrameHeader& frame) {
   set_word(at + 8, frame.step);
 }
 
-void HeaderExchange::name_missing(NodeId node, std::vector<RankId>& out) const {
-  const Topology& topology = engine_.topology();
-  std::uint64_t absent = 0;
-  if (node == engine_.node()) {
-    absent = absent_here();
-  } else if (node_is_here(node)) {
-    return;
-  } else {
-    const HeaderRoute& route = from_[node.index()];
-    const int local = topology.local_of(route.receiver);
-    const std::int64_t at = maps_[static_cast<std::size_t>(local)].absent_words + 16 * node.value;
-    if (word(local, at + 8) == step_) absent = word(local, at);
-    if (absent == 0) out.push_back(route.sender);
-  }
-  for (int local = 0; local < std::min(topology.ranks_at(node), 64); ++local) {
-    if ((absent >> local & 1U) != 0) out.push_back(topology.rank_at(node, local));
-  }
+std::uint64_t HeaderExchange::absent_there(NodeId node) const {
+  const HeaderRoute& route = from_[node.index()];
+  const int listener = engine_.topology().local_of(route.receiver);
+  // While the listener itself is away, nobody here can know of that node.
+  if (node_is_here(node) || !is_present(listener)) return 0;
+  const std::int64_t at = maps_[static_cast<std::size_t>(listener)].absent_words + 16 * node.value;
+  const std::uint64_t absent = word(listener, at + 8) == step_ ? word(listener, at) : 0;
+  const int carrier = engine_.topology().local_of(route.sender);
+  return absent != 0 || carrier >= 64 ? absent : std::uint64_t{1} << carrier;
 }
 
 Error HeaderExchange::late() const {
+  const Topology& topology = engine_.topology();
   std::vector<RankId> missing;
-  for (int n = 0; n < engine_.topology().nodes(); ++n) name_missing(NodeId(n), missing);
-  if (missing.empty()) missing.push_back(engine_.topology().first_rank(engine_.node()));
+  for (int n = 0; n < topology.nodes(); ++n) {
+    const NodeId node(n);
+    const std::uint64_t absent = node == engine_.node() ? absent_here() : absent_there(node);
+    for (int local = 0; local < std::min(topology.ranks_at(node), 64); ++local) {
+      if ((absent >> local & 1U) != 0) missing.push_back(topology.rank_at(node, local));
+    }
+  }
+  if (missing.empty()) missing.push_back(topology.first_rank(engine_.node()));
   std::string names;
   for (const RankId rank : missing) {
     names += (names.empty() ? "" : ", ") + std::to_string(rank.value);

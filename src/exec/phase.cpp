@@ -141,8 +141,15 @@ Error Phase::late() const {
       if (arrived_records(stream) < stream.records) ranks.insert(stream.sender.value);
     }
   }
+  if (ranks.empty()) {
+    // Everything planned is here, but a node does not say that it has come far enough.
+    for (const auto& flow : flows_) {
+      if (!flow) continue;
+      for (const RankId rank : flow->blockers()) ranks.insert(rank.value);
+    }
+  }
   return Error{ErrorCode::Timeout, ranks.empty() ? -1 : *ranks.begin(), what,
-               fmt::format("step {}: {} not finished in time, waiting for records of ranks [{}], "
+               fmt::format("step {}: {} not finished in time, waiting for ranks [{}], "
                            "{} frames not sent",
                            setup_.step, what, fmt::join(ranks, ", "), setup_.engine->unsent())};
 }

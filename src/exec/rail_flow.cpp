@@ -271,6 +271,22 @@ std::vector<RankId> RailFlow::awaited() const {
   return out;
 }
 
+std::vector<RankId> RailFlow::blockers() const {
+  std::vector<RankId> out;
+  if (window_ == setup_.windows) return out;
+  const Topology& topology = setup_.engine->topology();
+  for (const Out& waiting : out_[static_cast<std::size_t>(window_)]) {
+    if (waiting.next == waiting.stream->records) continue;
+    const NodeId to = topology.node_of(waiting.stream->receiver);
+    for (const NodeId node : setup_.keeper->gate().blockers(window_, to)) {
+      if (node == node_) continue;
+      const RailId far = topology.ingress(node_, node, setup_.rail);
+      out.push_back(topology.drivers(node, far).front());
+    }
+  }
+  return out;
+}
+
 void RailFlow::report(PhaseReport& out) const {
   out.max_fan_in = std::max(out.max_fan_in, max_fan_in_);
   for (const std::vector<In>& window : in_) {

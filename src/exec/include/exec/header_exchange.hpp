@@ -49,10 +49,12 @@ class HeaderExchange : public FrameHandler {
   Status carry();
   /// Is this the first header of the step from the rank that carries its node's?
   [[nodiscard]] bool is_due(const transport::FrameHeader& frame) const;
-  [[nodiscard]] std::uint64_t absent_here() const;
   Status tell_absent();
   void hear_absent(NodeId node, const transport::FrameHeader& frame);
-  void name_missing(NodeId node, std::vector<RankId>& out) const;
+  [[nodiscard]] bool is_present(int local) const;
+  /// Bitmaps of late ranks by local number (of the first 64 of a node).
+  [[nodiscard]] std::uint64_t absent_here() const;
+  [[nodiscard]] std::uint64_t absent_there(NodeId node) const;
   [[nodiscard]] bool all_local() const;
   [[nodiscard]] bool all_remote() const;
   [[nodiscard]] bool node_is_here(NodeId node) const;

@@ -66,9 +66,10 @@ class RailFlow {
   void sent(std::uint64_t token);
   /// Everything planned is queued and has arrived.
   [[nodiscard]] bool done() const { return window_ == setup_.windows && arriving_ == 0; }
-  /// For the error that says who is late: the ranks whose records are missing, and the nodes that
-  /// keep this rank from starting its window.
+  /// For the error that says who is late: the ranks whose records are missing, and the ranks that
+  /// would tell of the nodes that keep this rank from starting its window.
   [[nodiscard]] std::vector<RankId> awaited() const;
+  [[nodiscard]] std::vector<RankId> blockers() const;
   /// Adds what was counted to the report.
   void report(PhaseReport& out) const;
 
