@@ -75,7 +75,7 @@ class Emulation {
 
  private:
   Status check_gate(testbed::Cluster& cluster);
-  Status run_command(testbed::Cluster& cluster, EndSignals& signals);
+  Status run_command(testbed::Cluster& cluster);
   Status write_json(const testbed::ClusterSpec& spec) const;
 
   const EmulateOptions& options_;
@@ -93,7 +93,9 @@ Status Emulation::check_gate(testbed::Cluster& cluster) {
   return {};
 }
 
-Status Emulation::run_command(testbed::Cluster& cluster, EndSignals& signals) {
+Status Emulation::run_command(testbed::Cluster& cluster) {
+  // Before this a signal ends us at once, and with us the cluster.
+  EndSignals signals;
   testbed::RunOptions run;
   run.argv = command_;
   run.tag_output = options_.tag_output;
@@ -127,7 +129,6 @@ int Emulation::run() {
   }
   const auto spec = cluster_from(options_.cluster);
   if (!spec) return report(spec.error());
-  EndSignals signals;
   auto cluster = testbed::Cluster::start(*spec);
   if (!cluster) return report(cluster.error());
   fmt::print(stderr, "{}", topology_text(*spec));
@@ -136,7 +137,7 @@ int Emulation::run() {
   }
   const bool go_on = !command_.empty() && (!gate_ || gate_->shaping_works);
   if (go_on) {
-    if (const auto ran = run_command(*cluster, signals); !ran) return report(ran.error());
+    if (const auto ran = run_command(*cluster); !ran) return report(ran.error());
   }
   if (const auto written = write_json(*spec); !written) return report(written.error());
   if (signal_ != 0) return 128 + signal_;

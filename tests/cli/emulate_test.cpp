@@ -166,6 +166,15 @@ TEST(Emulate, WorksForAnOrdinaryUserAndInsideItself) {
   EXPECT_EQ(command.wait(), 0);
 }
 
+TEST(Emulate, WhereSysIsMaskedItSaysSo) {
+  RAILWAVE_NEED_CLUSTER();
+  Command command({"unshare", "-Urm", "sh", "-c",
+                   "mount -t tmpfs none /sys/kernel && exec \"$0\" emulate --nodes 1 -- true",
+                   RAILWAVE_COMMAND});
+  EXPECT_THAT(command.errors(), HasSubstr("Unsupported{namespaces}: can not mount sysfs"));
+  EXPECT_EQ(command.wait(), 3);
+}
+
 TEST(Emulate, WhereUserNamespacesAreForbiddenItSaysWhatToEnable) {
   RAILWAVE_NEED_CLUSTER();
   // Inside, the limit of user namespaces can be set to none for everything below.
