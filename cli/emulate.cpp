@@ -1,17 +1,15 @@
 // railwave emulate: run a command on every rank of an emulated cluster.
-#include <csignal>
 #include <memory>
 #include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "base/fail.hpp"
 #include "cluster_options.hpp"
 #include "cluster_report.hpp"
+#include "end_signals.hpp"
 #include "testbed/cluster.hpp"
 #include "verb.hpp"
 
@@ -42,29 +40,6 @@ struct EmulateOptions {
   bool tag_output = false;
   double timeout = 3600;
   std::string json;
-};
-
-/// Ctrl-C, SIGTERM and hang-up as a descriptor, so that the cluster is ended in good order.
-/// A signal that our caller ignores stays ignored.
-class EndSignals {
- public:
-  EndSignals() {
-    sigset_t wanted;
-    sigemptyset(&wanted);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, signal);
-    sigprocmask(SIG_BLOCK, &wanted, nullptr);
-    descriptor_ = UniqueFd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-  /// The signal that came, or 0.
-  int arrived() {
-    signalfd_siginfo received{};
-    if (::read(descriptor_.get(), &received, sizeof received) != sizeof received) return 0;
-    return static_cast<int>(received.ssi_signo);
-  }
-
- private:
-  UniqueFd descriptor_;
 };
 
 class Emulation {

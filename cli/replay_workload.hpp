@@ -20,7 +20,7 @@ namespace railwave::cli {
 struct ReplayLayer {
   Windows windows;                                ///< as submitted; empty: all pairs at once
   std::vector<workload::RankRouting> routing;     ///< [P]
-  RailCounts counts{0, 0};                        ///< records of the dispatch
+  RailCounts counts{1, 1};                     ///< records of the dispatch
 };
 
 struct ReplayWorkload {
