@@ -1,9 +1,10 @@
 // railwave replay: the same routing by every path, verified and timed.
+#include "replay.hpp"
+
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
-#include "replay.hpp"
 #include "verb.hpp"
 
 namespace railwave::cli {
@@ -46,9 +47,7 @@ void add_replay(CLI::App& app, Invocation& invocation) {
   verb->footer(kExamples);
   const auto options = std::make_shared<ReplayOptions>();
   add_replay_options(*verb, *options);
-  verb->callback([&invocation, options] {
-    invocation.run = [options] { return run(*options); };
-  });
+  verb->callback([&invocation, options] { invocation.run = [options] { return run(*options); }; });
 }
 
 }  // namespace railwave::cli

@@ -1,13 +1,12 @@
 // railwave replay, outside a cluster: build one, check it, run this command on its ranks.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <string>
 #include <thread>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/fail.hpp"
 #include "cluster_report.hpp"
@@ -23,8 +22,7 @@ namespace {
 /// Threads: one of its own, until the writing end is closed.
 class OutputReader {
  public:
-  explicit OutputReader(UniqueFd from)
-      : from_(std::move(from)), thread_([this] { read_all(); }) {}
+  explicit OutputReader(UniqueFd from) : from_(std::move(from)), thread_([this] { read_all(); }) {}
   ~OutputReader() { thread_.join(); }
   OutputReader(const OutputReader&) = delete;
   OutputReader& operator=(const OutputReader&) = delete;

@@ -26,10 +26,11 @@ void add_replay_options(CLI::App& verb, ReplayOptions& o) {
       ->check(CLI::IsMember({"barrier", "free"}));
   add("--wave-start", o.wave_start, "of the waves: rail-barrier, grant or free", "NAME")
       ->check(CLI::IsMember({"rail-barrier", "grant", "free"}));
-  add("--lead", o.lead, "grant: so many bytes before the end of a window", "SIZE");
+  add("--lead", o.lead, "waves: a window counts as received so many bytes early", "SIZE");
   add("--chunk", o.chunk, "largest frame", "SIZE");
   add("--slots", o.slots, "frames in flight per rail", "N");
-  add("--socket-buffer", o.socket_buffer, "send buffer of a rail's sockets; 0: the kernel's", "SIZE");
+  add("--socket-buffer", o.socket_buffer, "send buffer of a rail's sockets; 0: the kernel's",
+      "SIZE");
   add("--layers", o.layers, "layers to replay, from the first; 0: all", "L");
   add("--repeats", o.repeats, "samples per layer and path", "N")->check(CLI::PositiveNumber);
   add("--payload-mib", o.payload_mib, "remote rows per rank and phase", "MIB")

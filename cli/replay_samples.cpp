@@ -123,7 +123,7 @@ namespace {
 using Together = std::vector<const RankSample*>;
 
 /// Most source nodes active at once at one (node, rail), over all drivers of the rail.
-int fan_in(const Topology& topology, const Together& ranks, PhaseReport RankSample::* phase) {
+int fan_in(const Topology& topology, const Together& ranks, PhaseReport RankSample::*phase) {
   struct Edge {
     std::int64_t at;
     int change;
@@ -188,9 +188,9 @@ class PathGathering {
     }
     const std::uint64_t hash = workload::hash_of_hashes(bits);
     if (bits_[layer] && *bits_[layer] != hash) {
-      return fail(ErrorCode::IntegrityError, "bits",
-                  fmt::format("two samples of layer {} on path {} gave different bits", layer,
-                              out_.name));
+      return fail(
+          ErrorCode::IntegrityError, "bits",
+          fmt::format("two samples of layer {} on path {} gave different bits", layer, out_.name));
     }
     bits_[layer] = hash;
     return {};
@@ -201,9 +201,9 @@ class PathGathering {
     out_.rail_share_rx = shares(rx_);
     report::Breakdown sum;
     for (const auto& samples : parts_) {
-      for (const auto part : {&report::Breakdown::plan_s, &report::Breakdown::pack_s,
-                              &report::Breakdown::relocate_s, &report::Breakdown::wire_s,
-                              &report::Breakdown::reorder_s}) {
+      for (const auto part : {&report::Breakdown::header_s, &report::Breakdown::plan_s,
+                              &report::Breakdown::pack_s, &report::Breakdown::relocate_s,
+                              &report::Breakdown::wire_s, &report::Breakdown::reorder_s}) {
         std::vector<double> values;
         for (const report::Breakdown& sample : samples) values.push_back(sample.*part);
         if (values.empty()) continue;
@@ -222,6 +222,7 @@ class PathGathering {
   void add_phases(const RankSample& rank, report::Breakdown& slowest) {
     report::Breakdown own;
     for (const PhaseReport* phase : {&rank.dispatch, &rank.combine}) {
+      own.header_s += phase->header_s;
       own.plan_s += phase->plan_s;
       own.pack_s += phase->pack_s;
       own.relocate_s += phase->relocate_s;
@@ -233,9 +234,9 @@ class PathGathering {
         rx_[r] += static_cast<double>(phase->received_bytes[r]);
       }
     }
-    for (const auto part : {&report::Breakdown::plan_s, &report::Breakdown::pack_s,
-                            &report::Breakdown::relocate_s, &report::Breakdown::wire_s,
-                            &report::Breakdown::reorder_s}) {
+    for (const auto part : {&report::Breakdown::header_s, &report::Breakdown::plan_s,
+                            &report::Breakdown::pack_s, &report::Breakdown::relocate_s,
+                            &report::Breakdown::wire_s, &report::Breakdown::reorder_s}) {
       slowest.*part = std::max(slowest.*part, own.*part);
     }
   }

@@ -60,8 +60,7 @@ std::vector<workload::RowIdentity> ReplayWorkload::received(std::size_t layer, R
     for (std::int64_t t = 0; t < routing.tokens; ++t) {
       const auto first = routing.topk_idx.begin() + t * routing.top_k;
       const bool here = std::any_of(first, first + routing.top_k, [&](std::int64_t expert) {
-        return expert >= 0 &&
-               placement.owner(ExpertId(static_cast<std::int32_t>(expert))) == rank;
+        return expert >= 0 && placement.owner(ExpertId(static_cast<std::int32_t>(expert))) == rank;
       });
       if (here) rows.push_back({RankId(p), t});
     }
@@ -79,8 +78,7 @@ Result<ReplayLayer> scheduled_layer(const ReplayOptions& options, const ReplayRe
   phase.order = request.order;
   phase.payload_mib = options.payload_mib;
   phase.row_bytes = options.hidden * element_bytes(request.dtype);
-  const auto made =
-      workload::ReplayPhase::create(cluster, trace.expert_counts(layer), phase);
+  const auto made = workload::ReplayPhase::create(cluster, trace.expert_counts(layer), phase);
   if (!made) return fail(made.error());
   ReplayLayer out;
   out.windows = made->windows();
@@ -121,8 +119,8 @@ Result<ReplayWorkload> make_workload(const ReplayOptions& options, const ReplayR
                       0,
                       0,
                       {}};
-  const int layers = options.layers > 0 ? std::min(options.layers, trace->layers())
-                                        : trace->layers();
+  const int layers =
+      options.layers > 0 ? std::min(options.layers, trace->layers()) : trace->layers();
   workload::ReplayCluster cluster{topology.nodes(), 1};
   if (!request.by_trace) {
     const auto per_node = ranks_per_node(topology);

@@ -18,8 +18,8 @@
 namespace railwave::cli {
 
 struct ReplayLayer {
-  Windows windows;                                ///< as submitted; empty: all pairs at once
-  std::vector<workload::RankRouting> routing;     ///< [P]
+  Windows windows;                             ///< as submitted; empty: all pairs at once
+  std::vector<workload::RankRouting> routing;  ///< [P]
   RailCounts counts{1, 1};                     ///< records of the dispatch
 };
 

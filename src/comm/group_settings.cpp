@@ -94,7 +94,7 @@ Status check_settings(const Topology& topology, const Placement& placement,
   if (o.window_start != StartPolicy::Submission && o.window_start != StartPolicy::Free) {
     return bad(o, "window_start", static_cast<int>(o.window_start), "barrier or free");
   }
-  if (o.grant_lead_bytes < 0) return bad(o, "grant_lead_bytes", o.grant_lead_bytes, ">= 0");
+  if (o.lead_bytes < 0) return bad(o, "lead_bytes", o.lead_bytes, ">= 0");
   return {};
 }
 

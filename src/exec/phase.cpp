@@ -69,7 +69,7 @@ void Phase::open_rails(RecordSource& source) {
                                setup_.step,
                                rail,
                                static_cast<int>(setup_.plan->windows().size()),
-                               setup_.policy == StartPolicy::Grant ? setup_.lead_bytes : 0,
+                               whole_node ? 0 : setup_.lead_bytes,
                                setup_.slots->of(rail),
                                setup_.slots->slot_bytes()};
     flows_[rail.index()] = std::make_unique<RailFlow>(flow, streams_.inbound, streams_.outbound);

@@ -61,6 +61,7 @@ void fields(Archive& a, T& v) requires std::is_same_v<std::remove_const_t<T>, Wo
 
 template <class Archive, class T>
 void fields(Archive& a, T& v) requires std::is_same_v<std::remove_const_t<T>, Breakdown> {
+  a("header_s", v.header_s);
   a("plan_s", v.plan_s);
   a("pack_s", v.pack_s);
   a("relocate_s", v.relocate_s);

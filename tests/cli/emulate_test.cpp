@@ -23,11 +23,6 @@ std::vector<std::string> emulate(std::vector<std::string> arguments) {
   return out;
 }
 
-/// Skips, or fails when strict, where no cluster can be emulated.
-#define RAILWAVE_NEED_CLUSTER()                                      \
-  RAILWAVE_START_CLUSTER(needed, testbed::uniform_cluster(1, 1, 1)); \
-  (void)needed
-
 TEST(Emulate, WithNothingToDoItSaysWhatToDo) {
   Command command(emulate({}));
   EXPECT_THAT(command.errors(), HasSubstr("give a command after --, or --check"));
