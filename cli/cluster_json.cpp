@@ -55,6 +55,7 @@ Json gate_json(const testbed::GateResult& gate) {
           {"shaping_works", gate.shaping_works},
           {"lowest_share", gate.lowest_share},
           {"lone_time", gate.lone_time},
+          {"tcp_retransmissions", gate.retransmissions},
           {"sentence", gate.sentence()},
           {"flows", flows}};
 }

@@ -1,17 +1,15 @@
 // railwave emulate: run a command on every rank of an emulated cluster.
-#include <csignal>
 #include <memory>
 #include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "base/fail.hpp"
 #include "cluster_options.hpp"
 #include "cluster_report.hpp"
+#include "end_signals.hpp"
 #include "testbed/cluster.hpp"
 #include "verb.hpp"
 
@@ -44,29 +42,6 @@ struct EmulateOptions {
   std::string json;
 };
 
-/// Ctrl-C, SIGTERM and hang-up as a descriptor, so that the cluster is ended in good order.
-/// A signal that our caller ignores stays ignored.
-class EndSignals {
- public:
-  EndSignals() {
-    sigset_t wanted;
-    sigemptyset(&wanted);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&wanted, signal);
-    sigprocmask(SIG_BLOCK, &wanted, nullptr);
-    descriptor_ = UniqueFd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
-  }
-  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-  /// The signal that came, or 0.
-  int arrived() {
-    signalfd_siginfo received{};
-    if (::read(descriptor_.get(), &received, sizeof received) != sizeof received) return 0;
-    return static_cast<int>(received.ssi_signo);
-  }
-
- private:
-  UniqueFd descriptor_;
-};
-
 class Emulation {
  public:
   Emulation(const EmulateOptions& options, std::vector<std::string> command)
@@ -75,7 +50,7 @@ class Emulation {
 
  private:
   Status check_gate(testbed::Cluster& cluster);
-  Status run_command(testbed::Cluster& cluster, EndSignals& signals);
+  Status run_command(testbed::Cluster& cluster);
   Status write_json(const testbed::ClusterSpec& spec) const;
 
   const EmulateOptions& options_;
@@ -93,7 +68,9 @@ Status Emulation::check_gate(testbed::Cluster& cluster) {
   return {};
 }
 
-Status Emulation::run_command(testbed::Cluster& cluster, EndSignals& signals) {
+Status Emulation::run_command(testbed::Cluster& cluster) {
+  // Before this a signal ends us at once, and with us the cluster.
+  EndSignals signals;
   testbed::RunOptions run;
   run.argv = command_;
   run.tag_output = options_.tag_output;
@@ -127,7 +104,6 @@ int Emulation::run() {
   }
   const auto spec = cluster_from(options_.cluster);
   if (!spec) return report(spec.error());
-  EndSignals signals;
   auto cluster = testbed::Cluster::start(*spec);
   if (!cluster) return report(cluster.error());
   fmt::print(stderr, "{}", topology_text(*spec));
@@ -136,7 +112,7 @@ int Emulation::run() {
   }
   const bool go_on = !command_.empty() && (!gate_ || gate_->shaping_works);
   if (go_on) {
-    if (const auto ran = run_command(*cluster, signals); !ran) return report(ran.error());
+    if (const auto ran = run_command(*cluster); !ran) return report(ran.error());
   }
   if (const auto written = write_json(*spec); !written) return report(written.error());
   if (signal_ != 0) return 128 + signal_;

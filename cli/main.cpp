@@ -30,6 +30,7 @@ int run(int argc, char** argv) {
   CLI::App app("RailWave: expert-parallel communication over several rails per node", "railwave");
   app.require_subcommand(1);
   add_emulate(app, invocation);
+  add_replay(app, invocation);
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {

@@ -19,6 +19,7 @@ namespace {
 constexpr auto kStartTime = std::chrono::seconds(60);
 constexpr auto kRequestTime = std::chrono::seconds(60);
 constexpr auto kDefaultRunTime = std::chrono::seconds(60);
+constexpr auto kLongestRunTime = std::chrono::hours(24 * 365);
 /// What ending the ranks may take after a deadline, before the whole cluster is given up.
 constexpr auto kEndTime = std::chrono::seconds(15);
 
@@ -112,8 +113,9 @@ Result<RunOutcome> Cluster::run(const RunOptions& options) {
   if (options.argv.empty()) {
     return fail(ErrorCode::InvalidArgument, "argv", "a command is needed");
   }
-  const auto deadline =
-      options.deadline == Deadline{} ? Clock::now() + kDefaultRunTime : options.deadline;
+  const auto deadline = options.deadline == Deadline{}
+                            ? Clock::now() + kDefaultRunTime
+                            : std::min(options.deadline, Clock::now() + kLongestRunTime);
   FieldWriter fields;
   fields.put(static_cast<std::int64_t>(Request::run));
   fields.put(options.argv);

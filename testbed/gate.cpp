@@ -10,10 +10,16 @@ std::string GateResult::sentence() const {
                        lone_time);
   }
   if (machine_is_limit) {
+    const std::string resent = retransmissions == 0
+                                   ? ""
+                                   : fmt::format(
+                                         " ({} segments were sent again: rto_min may be too "
+                                         "short for this rate)",
+                                         retransmissions);
     return fmt::format(
         "the machine is the limit: the slowest rail reached {:.3f} of its rate, "
-        "less than {:.2f}; use lower rates or fewer rails",
-        lowest_share, kLeastShare);
+        "less than {:.2f}; use lower rates or fewer rails{}",
+        lowest_share, kLeastShare, resent);
   }
   return fmt::format(
       "passed: the slowest rail reached {:.3f} of its rate, a lone transfer took "

@@ -1,10 +1,11 @@
 #include "gate_run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
-#include <new>
 #include <span>
+#include <vector>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -206,8 +207,15 @@ Result<GateResult> run_gate(Network& network, const ClusterSpec& spec) {
   if (result.flows.empty()) {
     return fail(ErrorCode::InvalidArgument, "gate", "no rail connects two nodes");
   }
+  const auto before = network.counters();
+  if (!before) return fail(before.error());
   RAILWAVE_TRY(measure_all_at_once(network, spec, result));
   RAILWAVE_TRY(measure_alone(network, spec, result));
+  const auto after = network.counters();
+  if (!after) return fail(after.error());
+  for (const auto count : since(*before, *after).tcp_retransmissions) {
+    result.retransmissions += count;
+  }
   result.machine_is_limit = result.lowest_share < kLeastShare;
   result.shaping_works = result.lone_time >= kLeastLoneTime;
   return result;

@@ -133,10 +133,17 @@ Result<Guardian> start_guardian(const ClusterSpec& spec) {
 }
 
 void end_guardian(Guardian& guardian) {
+  // Ending thousands of ranks takes less; beyond it only a stopped guardian is left.
+  constexpr int kEndMilliseconds = 10'000;
   guardian.lifeline = UniqueFd();
-  if (guardian.pid > 0) {
-    while (::waitpid(guardian.pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
+  if (guardian.pid <= 0) return;
+  const UniqueFd ended(static_cast<int>(::syscall(SYS_pidfd_open, guardian.pid, 0)));
+  pollfd watched{ended.get(), POLLIN, 0};
+  int ready = 0;
+  while ((ready = ::poll(&watched, 1, kEndMilliseconds)) < 0 && errno == EINTR) {
+  }
+  if (ready == 0) ::kill(guardian.pid, SIGKILL);
+  while (::waitpid(guardian.pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   guardian.pid = -1;
 }

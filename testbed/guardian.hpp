@@ -19,7 +19,8 @@ struct Guardian {
 /// guardian ends last. Errors: Unsupported, ResourceExhausted.
 Result<Guardian> start_guardian(const ClusterSpec& spec);
 
-/// Closes the lifeline and waits until every process of the cluster is gone.
+/// Closes the lifeline and waits until every process of the cluster is gone; kills a guardian that
+/// does not end within 10 s.
 void end_guardian(Guardian& guardian);
 
 }  // namespace railwave::testbed

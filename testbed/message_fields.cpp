@@ -55,6 +55,7 @@ void FieldWriter::put(const GateResult& gate) {
   }
   put(gate.lowest_share);
   put(gate.lone_time);
+  put(gate.retransmissions);
   put(static_cast<std::int64_t>(gate.machine_is_limit));
   put(static_cast<std::int64_t>(gate.shaping_works));
 }
@@ -133,6 +134,7 @@ void FieldReader::take(GateResult& gate) {
   }
   take(gate.lowest_share);
   take(gate.lone_time);
+  take(gate.retransmissions);
   gate.machine_is_limit = take_integer() != 0;
   gate.shaping_works = take_integer() != 0;
 }

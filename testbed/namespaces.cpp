@@ -39,20 +39,36 @@ Status mount_fresh(const char* kind, const char* where, unsigned long flags) {
 
 Error system_failure(const std::string& what, int error) {
   const std::string reason = fmt::format("can not {}: {}", what, std::strerror(error));
-  if (error == ENOSPC || error == EUSERS) {
-    return {ErrorCode::Unsupported, -1, "namespaces",
-            reason + "; raise user.max_user_namespaces and user.max_net_namespaces (sysctl)"};
+  switch (error) {
+    case ENOSPC:
+    case EUSERS:
+      return {ErrorCode::Unsupported, -1, "namespaces",
+              reason + "; raise user.max_user_namespaces and user.max_net_namespaces (sysctl)"};
+    case EPERM:
+    case EACCES:
+    case EROFS:
+    case EINVAL:
+    case ENOSYS:
+    case ENOENT:
+    case ENODEV:
+      return {ErrorCode::Unsupported, -1, "namespaces",
+              reason +
+                  "; this system forbids it: allow unprivileged user namespaces (sysctl "
+                  "kernel.unprivileged_userns_clone=1, "
+                  "kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces "
+                  "above 0), and run neither in a chroot nor in a container that masks /proc "
+                  "or /sys"};
+    case EMFILE:
+    case ENFILE:
+      return {ErrorCode::ResourceExhausted, -1, "descriptors",
+              reason + "; raise the limit of open files (ulimit -n)"};
+    case ENOMEM:
+    case EAGAIN:
+      return {ErrorCode::ResourceExhausted, -1, "processes",
+              reason + "; use fewer nodes or ranks, or raise the limit of processes (ulimit -u)"};
+    default:
+      return {ErrorCode::Internal, -1, "namespaces", reason};
   }
-  if (error == EPERM || error == EACCES || error == ENOSYS || error == EINVAL || error == EROFS) {
-    return {ErrorCode::Unsupported, -1, "namespaces",
-            reason +
-                "; this system forbids it: allow unprivileged user namespaces (sysctl "
-                "kernel.unprivileged_userns_clone=1, "
-                "kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces), "
-                "and run neither in a chroot nor in a container that masks /proc or /sys"};
-  }
-  const bool scarce = error == ENOMEM || error == EMFILE || error == ENFILE || error == EAGAIN;
-  return {scarce ? ErrorCode::ResourceExhausted : ErrorCode::Internal, -1, "namespaces", reason};
 }
 
 Result<pid_t> clone_into_cluster() {

@@ -12,7 +12,7 @@
 namespace railwave::testbed {
 
 /// The failed step `what` as a typed error: Unsupported with the remedy where the system forbids
-/// it, else ResourceExhausted or Internal. `error` is an errno.
+/// it, ResourceExhausted where something ran out, else Internal. `error` is an errno.
 Error system_failure(const std::string& what, int error);
 
 /// Forks into new user, process, mount, network, host name and IPC namespaces; 0 in the child,

@@ -70,6 +70,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   default_signals();
+  (void)::setrlimit(RLIMIT_NOFILE, &command.descriptor_limit);
   if (const auto entered = enter(node); !entered) {
     ::dprintf(2, "railwave: %s\n", entered.error().message.c_str());
     ::_exit(126);

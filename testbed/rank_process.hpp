@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "namespaces.hpp"
@@ -16,8 +17,9 @@ struct Command {
   std::vector<std::string> argv{};
   std::vector<std::string> environment{};  ///< "NAME=value"
   std::string directory{};
-  std::int64_t run = 0;  ///< counts the runs of a cluster; gives each its own MASTER_PORT
-  std::string job{};     ///< 64 random bits in hex
+  std::int64_t run = 0;       ///< counts the runs of a cluster; gives each its own MASTER_PORT
+  std::string job{};          ///< 64 random bits in hex
+  rlimit descriptor_limit{};  ///< RLIMIT_NOFILE of the ranks
 };
 
 struct RankProcess {

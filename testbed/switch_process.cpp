@@ -30,11 +30,14 @@ constexpr std::uint64_t kChildren = 3;
 constexpr auto kMessageTime = std::chrono::seconds(10);
 
 /// Descriptors: four a node, three a rank. The soft limit is often 1024, the hard one is not.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+/// Returns the limit as it was, for the ranks.
+rlimit raise_descriptor_limit() {
+  rlimit before{};
+  if (::getrlimit(RLIMIT_NOFILE, &before) != 0) return before;
+  rlimit limit = before;
   limit.rlim_cur = limit.rlim_max;
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  return before;
 }
 
 UniqueFd child_signals() {
@@ -62,8 +65,10 @@ void kill_everything_else() {
 
 class Switch {
  public:
-  Switch(ClusterSpec spec, SwitchSockets sockets, Network network, EventLoop loop)
+  Switch(ClusterSpec spec, SwitchSockets sockets, Network network, EventLoop loop,
+         rlimit descriptor_limit)
       : spec_(std::move(spec)),
+        descriptor_limit_(descriptor_limit),
         sockets_(std::move(sockets)),
         network_(std::move(network)),
         loop_(std::move(loop)) {}
@@ -81,6 +86,7 @@ class Switch {
   Status kill_or_plug(NodeId node, bool up);
 
   ClusterSpec spec_;
+  rlimit descriptor_limit_;
   SwitchSockets sockets_;
   Network network_;
   EventLoop loop_;
@@ -147,6 +153,7 @@ Status Switch::start_job(Message message) {
   options.deadline = Deadline(Deadline::duration(fields.take_integer()));
   options.command.run = runs_++;
   options.command.job = random_job();
+  options.command.descriptor_limit = descriptor_limit_;
   RAILWAVE_CHECK(message.descriptors.size() == 2, "%zu", message.descriptors.size());
   options.output = std::move(message.descriptors[0]);
   options.errors = std::move(message.descriptors[1]);
@@ -229,17 +236,18 @@ Status Switch::kill_or_plug(NodeId node, bool up) {
 }  // namespace
 
 void serve_as_switch(const ClusterSpec& spec, SwitchSockets sockets) {
-  raise_descriptor_limit();
   // Anywhere else the clean-up at the end would kill strangers.
   RAILWAVE_CHECK(::getpid() == 1);
   const int answers = sockets.runs.get();
   const auto served = [&]() -> Status {
+    const rlimit descriptor_limit = raise_descriptor_limit();
     RAILWAVE_TRY(prepare_cluster_mounts());
     auto loop = EventLoop::create();
     if (!loop) return fail(loop.error());
     auto network = Network::build(spec);
     if (!network) return fail(network.error());
-    Switch process(spec, std::move(sockets), *std::move(network), *std::move(loop));
+    Switch process(spec, std::move(sockets), *std::move(network), *std::move(loop),
+                   descriptor_limit);
     return process.serve();
   }();
   if (!served) (void)send_message(answers, answer(served));

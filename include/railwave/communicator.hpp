@@ -44,7 +44,8 @@ struct CommunicatorOptions {
   int max_top_k = 1;                                   ///< K of any step, >= 1
   StartPolicy wave_start = StartPolicy::RailBarrier;   ///< RailBarrier, Grant or Free
   StartPolicy window_start = StartPolicy::Submission;  ///< Submission or Free
-  std::int64_t grant_lead_bytes = 64 << 10;            ///< Grant: bytes before the end of a window
+  /// RailBarrier, Grant: a receiver says that it has received a window so many bytes early.
+  std::int64_t lead_bytes = 0;
   std::int64_t chunk_bytes = 64 << 10;  ///< largest frame payload (one record if that is more)
   int send_slots = 4;                   ///< frames in flight per rail, >= 1
   Deadlines deadlines{};

@@ -30,7 +30,7 @@ struct PhaseReport {
   int max_fan_in = 0;              ///< most source nodes active at once at one of this rank's rails
   std::int64_t overlap_bytes = 0;  ///< most bytes, on one rail and window, that came while an
                                    ///< earlier sender was still active
-  std::int64_t overlap_total = 0;              ///< the sum of such bytes over rails and windows
+  std::int64_t overlap_total = 0;  ///< the sum of such bytes over rails and windows
   std::vector<std::int64_t> sent_bytes{};      ///< [R] row bytes sent by egress rail
   std::vector<std::int64_t> received_bytes{};  ///< [R] row bytes received by ingress rail
   std::vector<std::int64_t> sent_records{};    ///< [R]

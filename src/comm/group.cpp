@@ -206,7 +206,7 @@ exec::PhaseSetup Group::phase_setup(Operation operation, const plan::DispatchPla
   setup.maps = maps_;
   setup.slots = slots_.get();
   setup.policy = uses_waves(plan.path()) ? options_.wave_start : options_.window_start;
-  setup.lead_bytes = options_.grant_lead_bytes;
+  setup.lead_bytes = options_.lead_bytes;
   return setup;
 }
 

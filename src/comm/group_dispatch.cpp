@@ -161,19 +161,15 @@ StepHeader Group::header_of(const DispatchArguments& arguments) const {
 
 namespace {
 
-Received make_received(const DispatchArguments& arguments, std::int64_t rows, std::size_t experts) {
-  Received received;
-  received.rows = rows;
-  const auto row_bytes = arguments.hidden * element_bytes(arguments.dtype);
+void make_room(const DispatchArguments& arguments, Received& received) {
+  const std::int64_t row_bytes = arguments.hidden * element_bytes(arguments.dtype);
   received.x = arguments.recv_x.data();
   if (received.x == nullptr) {
-    received.storage.resize(static_cast<std::size_t>(rows * row_bytes));
+    received.storage.resize(static_cast<std::size_t>(received.rows * row_bytes));
     received.x = received.storage.data();
   }
-  received.topk_idx.resize(static_cast<std::size_t>(rows * arguments.top_k));
-  received.topk_weights.resize(static_cast<std::size_t>(rows * arguments.top_k));
-  received.tokens_per_expert.resize(experts);
-  return received;
+  received.topk_idx.resize(static_cast<std::size_t>(received.rows * arguments.top_k));
+  received.topk_weights.resize(static_cast<std::size_t>(received.rows * arguments.top_k));
 }
 
 }  // namespace
@@ -217,18 +213,22 @@ Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadlin
                                        limits_.chunk_bytes);
   context.top_k = arguments.top_k;
   context.parity = static_cast<std::int64_t>(step_ & 1);
-  Received received = make_received(arguments, counts.rows[options_.self.index()],
-                                    placement_.owned(options_.self).size());
+  Received received;
+  received.rows = counts.rows[options_.self.index()];
+  received.tokens_per_expert.resize(placement_.owned(options_.self).size());
   exec::Phase phase(phase_setup(Operation::Dispatch, *handle->plan, context.shape));
   exec::DispatchSource source(context);
-  exec::DispatchReader reader(context, phase,
-                              {received.x, received.topk_idx.data(), received.topk_weights.data(),
-                               received.tokens_per_expert.data()});
+  exec::DispatchReader reader(context, phase, [&] {
+    make_room(arguments, received);
+    return exec::ReceiveBuffers{received.x, received.topk_idx.data(), received.topk_weights.data(),
+                                received.tokens_per_expert.data()};
+  });
   Status moved = phase.run(
       source, [&] { return reader.read(); }, deadline);
   if (!moved) return fail(midway(std::move(moved).error()));
   const double wire_s = watch.lap();
 
+  if (received.rows == 0) make_room(arguments, received);
   handle->group = id_;
   handle->step = step_;
   handle->tokens = arguments.tokens;

@@ -103,7 +103,7 @@ Status check_settings(const Topology& topology, const Placement& placement,
   if (rows > kMostBytes / record) {
     return bad(o, "max_recv_rows", rows, "such that rows x bytes of a row are at most 2^44");
   }
-  if (o.grant_lead_bytes < 0) return bad(o, "grant_lead_bytes", o.grant_lead_bytes, ">= 0");
+  if (o.lead_bytes < 0) return bad(o, "lead_bytes", o.lead_bytes, ">= 0");
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -110,13 +111,16 @@ void DispatchSource::report(PhaseReport& out) const {
 }
 
 DispatchReader::DispatchReader(const DispatchContext& context, const Phase& phase,
-                               const ReceiveBuffers& out)
+                               std::function<ReceiveBuffers()> buffers)
     : context_(context),
       phase_(phase),
-      out_(out),
+      buffers_(std::move(buffers)),
       missing_(context.counts->rows[context.engine->self().index()]),
-      next_(phase.streams().inbound.size(), 0) {
-  const auto slots = static_cast<std::size_t>(missing_ * context.top_k);
+      next_(phase.streams().inbound.size(), 0) {}
+
+void DispatchReader::open_buffers() {
+  out_ = buffers_();
+  const auto slots = static_cast<std::size_t>(missing_ * context_.top_k);
   std::fill_n(out_.topk_idx, slots, -1);
   std::fill_n(out_.topk_weights, slots, 0.0F);
 }
@@ -124,8 +128,11 @@ DispatchReader::DispatchReader(const DispatchContext& context, const Phase& phas
 bool DispatchReader::read() {
   if (missing_ == 0) return true;
   const auto begin = Clock::now();
-  if (!own_node_read_) read_own_node();
-  own_node_read_ = true;
+  if (!own_node_read_) {
+    open_buffers();
+    read_own_node();
+    own_node_read_ = true;
+  }
   for (std::size_t i = 0; i < next_.size(); ++i) read_stream(i);
   seconds_ += seconds_since(begin);
   return missing_ == 0;

@@ -64,18 +64,17 @@ void Phase::open_rails(RecordSource& source) {
     // Each driver sees its part of the node's bytes only: it gets its part of the lead.
     const auto drivers =
         static_cast<std::int64_t>(engine.topology().drivers(engine.node(), rail).size());
-    const RailFlow::Setup flow{
-        setup_.engine,
-        keepers_.back().get(),
-        &source,
-        &setup_.maps[static_cast<std::size_t>(setup_.engine->local())],
-        setup_.shape,
-        setup_.step,
-        rail,
-        static_cast<int>(setup_.plan->windows().size()),
-        setup_.policy == StartPolicy::Grant ? setup_.lead_bytes / drivers : 0,
-        setup_.slots->of(rail),
-        setup_.slots->slot_bytes()};
+    const RailFlow::Setup flow{setup_.engine,
+                               keepers_.back().get(),
+                               &source,
+                               &setup_.maps[static_cast<std::size_t>(setup_.engine->local())],
+                               setup_.shape,
+                               setup_.step,
+                               rail,
+                               static_cast<int>(setup_.plan->windows().size()),
+                               whole_node ? 0 : setup_.lead_bytes / drivers,
+                               setup_.slots->of(rail),
+                               setup_.slots->slot_bytes()};
     flows_[rail.index()] = std::make_unique<RailFlow>(flow, streams_.inbound, streams_.outbound);
   }
 }

@@ -23,11 +23,6 @@ std::vector<std::string> emulate(std::vector<std::string> arguments) {
   return out;
 }
 
-/// Skips, or fails when strict, where no cluster can be emulated.
-#define RAILWAVE_NEED_CLUSTER()                                      \
-  RAILWAVE_START_CLUSTER(needed, testbed::uniform_cluster(1, 1, 1)); \
-  (void)needed
-
 TEST(Emulate, WithNothingToDoItSaysWhatToDo) {
   Command command(emulate({}));
   EXPECT_THAT(command.errors(), HasSubstr("give a command after --, or --check"));
@@ -164,6 +159,15 @@ TEST(Emulate, WorksForAnOrdinaryUserAndInsideItself) {
   EXPECT_THAT(output, HasSubstr(user + " 0 node0\n"));
   EXPECT_THAT(output, HasSubstr(user + " 3 node1\n"));
   EXPECT_EQ(command.wait(), 0);
+}
+
+TEST(Emulate, WhereSysIsMaskedItSaysSo) {
+  RAILWAVE_NEED_CLUSTER();
+  Command command({"unshare", "-Urm", "sh", "-c",
+                   "mount -t tmpfs none /sys/kernel && exec \"$0\" emulate --nodes 1 -- true",
+                   RAILWAVE_COMMAND});
+  EXPECT_THAT(command.errors(), HasSubstr("Unsupported{namespaces}: can not mount sysfs"));
+  EXPECT_EQ(command.wait(), 3);
 }
 
 TEST(Emulate, WhereUserNamespacesAreForbiddenItSaysWhatToEnable) {

@@ -1,8 +1,8 @@
 // Random phases over loopback against the reference, bit for bit.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <cstdlib>
+
+#include <gtest/gtest.h>
 
 #include "group/random_phase.hpp"
 #include "group/thread_world.hpp"
@@ -33,7 +33,7 @@ CommunicatorOptions settings(const phases::Shape& shape, RankId self) {
                        : shape.seed % 3 == 1 ? StartPolicy::RailBarrier
                                              : StartPolicy::Free;
   options.window_start = shape.seed % 5 == 0 ? StartPolicy::Free : StartPolicy::Submission;
-  options.grant_lead_bytes = static_cast<std::int64_t>(shape.seed % 2000);
+  options.lead_bytes = static_cast<std::int64_t>(shape.seed % 2000);
   options.deadlines = {std::chrono::seconds(10), std::chrono::seconds(20),
                        std::chrono::seconds(20)};
   return options;
@@ -122,8 +122,8 @@ TEST(RandomPhases, EightNodesWithTwoSendSlots) {
     shape.model.owner.push_back(p);
     shape.model.idx.emplace_back();
     for (int i = 0; i < 50 * 4; ++i) {
-      shape.model.idx.back().push_back(static_cast<std::int64_t>(
-          phases::mix(static_cast<std::uint64_t>(p * 1000 + i)) % 32));
+      shape.model.idx.back().push_back(
+          static_cast<std::int64_t>(phases::mix(static_cast<std::uint64_t>(p * 1000 + i)) % 32));
     }
   }
   for (int e = 16; e < 32; ++e) shape.model.owner.push_back(0);

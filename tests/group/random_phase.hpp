@@ -27,10 +27,9 @@ inline std::uint64_t mix(std::uint64_t x) {
 
 /// A finite value of wide range, exact in bf16, so that the order of sums shows.
 inline float value_of(std::uint64_t seed, int a, int b, int c, int h) {
-  const std::uint64_t x = mix(seed ^ mix(static_cast<std::uint64_t>(a) << 48 ^
-                                         static_cast<std::uint64_t>(b) << 32 ^
-                                         static_cast<std::uint64_t>(c) << 16 ^
-                                         static_cast<std::uint64_t>(h)));
+  const std::uint64_t x =
+      mix(seed ^ mix(static_cast<std::uint64_t>(a) << 48 ^ static_cast<std::uint64_t>(b) << 32 ^
+                     static_cast<std::uint64_t>(c) << 16 ^ static_cast<std::uint64_t>(h)));
   const auto bits = static_cast<std::uint16_t>((x & 0x807fU) | ((100 + (x >> 16) % 50) << 7));
   const std::uint32_t wide = static_cast<std::uint32_t>(bits) << 16;
   float out;
@@ -88,9 +87,8 @@ inline Shape draw(std::uint64_t seed, int max_nodes = 6, int max_ranks_per_node 
     }
   }
   if (chance(40) && s.cluster.rails > 1) {
-    s.cluster.ingress.assign(
-        static_cast<std::size_t>(nodes),
-        std::vector<std::vector<int>>(static_cast<std::size_t>(nodes)));
+    s.cluster.ingress.assign(static_cast<std::size_t>(nodes),
+                             std::vector<std::vector<int>>(static_cast<std::size_t>(nodes)));
     for (auto& row : s.cluster.ingress) {
       for (auto& map : row) {
         for (int r = 0; r < s.cluster.rails; ++r) map.push_back(r);
@@ -118,8 +116,9 @@ inline Shape draw(std::uint64_t seed, int max_nodes = 6, int max_ranks_per_node 
   for (int e = 0; e < s.experts; ++e) {
     const int base = s.experts / ranks;
     const int more = s.experts % ranks;
-    s.model.owner.push_back(e < more * (base + 1) ? e / (base + 1)
-                                                  : more + (e - more * (base + 1)) / std::max(base, 1));
+    s.model.owner.push_back(e < more * (base + 1)
+                                ? e / (base + 1)
+                                : more + (e - more * (base + 1)) / std::max(base, 1));
   }
   if (chance(30)) {
     for (int& owner : s.model.owner) owner = pick(0, ranks - 1);
@@ -234,10 +233,9 @@ inline std::optional<std::string> check(railwave::Communicator& group, RankId se
   co.out = out;
   const auto combined = group.combine(co);
   if (!combined) return where + to_string(combined.error());
-  const std::vector<float> y =
-      reference::combined(m, p, [&](int q, int source, int token, int h) {
-        return value_of(s.seed, source, token, q + 1, h);
-      });
+  const std::vector<float> y = reference::combined(m, p, [&](int q, int source, int token, int h) {
+    return value_of(s.seed, source, token, q + 1, h);
+  });
   for (std::size_t i = 0; i < y.size(); ++i) {
     std::byte want[4];
     store(want, 0, y[i], m.bf16);

@@ -18,9 +18,7 @@ struct Model {
   int hidden = 1;
   bool bf16 = true;
   std::vector<std::vector<std::int64_t>> idx;  // [P][T*K]
-  [[nodiscard]] int tokens(std::size_t p) const {
-    return static_cast<int>(idx[p].size()) / top_k;
-  }
+  [[nodiscard]] int tokens(std::size_t p) const { return static_cast<int>(idx[p].size()) / top_k; }
 };
 
 struct Row {  // one received row: whose token it is
@@ -35,7 +33,8 @@ inline std::vector<Row> received_rows(const Model& m, int q) {
     for (int t = 0; t < m.tokens(static_cast<std::size_t>(p)); ++t) {
       bool here = false;
       for (int k = 0; k < m.top_k; ++k) {
-        const auto e = m.idx[static_cast<std::size_t>(p)][static_cast<std::size_t>(t * m.top_k + k)];
+        const auto e =
+            m.idx[static_cast<std::size_t>(p)][static_cast<std::size_t>(t * m.top_k + k)];
         here |= e >= 0 && m.owner[static_cast<std::size_t>(e)] == q;
       }
       if (here) rows.push_back({p, t});
@@ -58,8 +57,8 @@ inline float round_bf16(float v) {
 
 /// y[T*H] of rank p. expert_row(rank q, source p, token t, column h) is the fp32 value of the row
 /// that rank q hands to combine. The sums run in the order of the definition.
-inline std::vector<float> combined(
-    const Model& m, int p, const std::function<float(int, int, int, int)>& expert_row) {
+inline std::vector<float> combined(const Model& m, int p,
+                                   const std::function<float(int, int, int, int)>& expert_row) {
   const auto wire = [&](float v) { return m.bf16 ? round_bf16(v) : v; };
   std::vector<float> y;
   for (int t = 0; t < m.tokens(static_cast<std::size_t>(p)); ++t) {

@@ -1,8 +1,6 @@
 // A group whose ranks are threads of this process, over loopback rails and one mapping.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>
@@ -13,6 +11,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include <railwave/communicator.hpp>
 
@@ -106,7 +106,9 @@ inline void run(const railwave::Topology& topology, const PlacementOf& placement
   Watchdog watchdog(options.limit, [&] {
     for (std::size_t p = 0; p < ranks; ++p) {
       std::fprintf(stderr, "  rank %zu: %s\n", p,
-                   state[p] == 0 ? "making the group" : state[p] == 1 ? "in the test" : "ended");
+                   state[p] == 0   ? "making the group"
+                   : state[p] == 1 ? "in the test"
+                                   : "ended");
     }
   });
   FabricDesk desk(topology);

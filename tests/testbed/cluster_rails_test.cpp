@@ -1,4 +1,8 @@
 // Rails: rates, buffers, plugging, counters, the gate, faults.
+#include <csignal>
+#include <thread>
+
+#include <fcntl.h>
 #include <gmock/gmock.h>
 
 #include "testbed/emulated_cluster.hpp"
@@ -172,6 +176,38 @@ TEST(ClusterRails, ACutRailLosesFramesInOneDirectionUntilItIsHealed) {
     ASSERT_TRUE(healed.has_value());
     EXPECT_EQ(healed->outcome.exit_status, 0) << healed->outcome.message;
   }
+}
+
+TEST(ClusterRails, AKilledNodeLosesItsRanksAndEveryInterfaceUntilItIsPlugged) {
+  RAILWAVE_START_CLUSTER(cluster, uniform_cluster(2, 2, 1));
+  const ScratchDirectory directory;
+  const CapturedOutput output;
+  const auto fifo = directory.file("up");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  std::thread killer([&] {
+    const UniqueFd up(::open(fifo.c_str(), O_RDONLY | O_CLOEXEC));
+    EXPECT_TRUE(cluster.kill_node(NodeId(1)).has_value());
+  });
+  const auto outcome =
+      cluster.run(shell("[ $RANK = 2 ] && echo up > " + fifo + "; sleep 30", output));
+  killer.join();
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_GE(outcome->failed_rank, RankId(2));
+  EXPECT_EQ(outcome->exit_status, 128 + SIGKILL);
+  const auto carriers = [&] {
+    const CapturedOutput seen;
+    EXPECT_TRUE(cluster
+                    .run(shell("[ $LOCAL_RANK = 1 ] || echo $RANK $(cat "
+                               "/sys/class/net/ctl0/carrier /sys/class/net/rail0/carrier)",
+                               seen))
+                    .has_value());
+    return seen.lines();
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(carriers(), ElementsAre("0 1 1", "2 0 0"));
+  ASSERT_TRUE(cluster.plug_node(NodeId(1)).has_value());
+  EXPECT_THAT(carriers(), ElementsAre("0 1 1", "2 1 1"));
+  EXPECT_EQ(cluster.kill_node(NodeId(2)).error().code, ErrorCode::InvalidArgument);
 }
 
 TEST(ClusterRails, AnUnknownCongestionControlIsNamed) {

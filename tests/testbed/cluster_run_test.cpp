@@ -94,6 +94,13 @@ TEST(ClusterRun, RanksKeepTheUserAndLoseEveryCapability) {
   EXPECT_EQ(output.lines(), expected);
 }
 
+TEST(ClusterRun, RanksKeepTheLimitOfOpenFiles) {
+  RAILWAVE_START_CLUSTER(cluster, uniform_cluster(1, 1, 1));
+  const CapturedOutput output;
+  ASSERT_TRUE(cluster.run(shell("ulimit -n", output)).has_value());
+  EXPECT_EQ(output.text(), std::to_string(::sysconf(_SC_OPEN_MAX)) + "\n");
+}
+
 TEST(ClusterRun, OptionsAddToTheEnvironmentAndOursWins) {
   RAILWAVE_START_CLUSTER(cluster, uniform_cluster(1, 1, 1));
   const CapturedOutput output;

@@ -27,3 +27,8 @@ inline bool strict() {
   }                                                                                         \
   ASSERT_TRUE(name##_result.has_value()) << to_string(name##_result.error());               \
   auto& name = *name##_result
+
+/// Skips, or fails when strict, where no cluster can be emulated.
+#define RAILWAVE_NEED_CLUSTER()                                                  \
+  RAILWAVE_START_CLUSTER(needed, ::railwave::testbed::uniform_cluster(1, 1, 1)); \
+  (void)needed

@@ -155,6 +155,23 @@ TEST_P(RailContract, TheSinkMaySend) {
   });
 }
 
+TEST_P(RailContract, ASendWakesItsOwner) {
+  run_ranks(*backend, 2, [](Rank& rank) {
+    const RankId peer(1 - rank.self.value);
+    EXPECT_TRUE(rank.send(rank.frame(peer, 0, 10)));
+    if (!rank.until_arrived(1) || !rank.until_sent()) return;
+    rank.idle(20ms);
+    if (rank.self == kSecond) {
+      rank.until_arrived(6);
+      return;
+    }
+    for (std::uint64_t i = 1; i < 6; ++i) {
+      EXPECT_TRUE(rank.send(rank.frame(peer, i, 10 * i)));
+      if (!rank.sleep_until_sent()) return;
+    }
+  });
+}
+
 TEST_P(RailContract, ABlockedRankSleeps) {
   run_ranks(*backend, 2, [](Rank& rank) {
     const RankId peer(1 - rank.self.value);

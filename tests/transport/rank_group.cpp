@@ -96,6 +96,15 @@ bool Rank::until_sent() {
   return until("wait for sent()", [&] { return sending_.empty(); });
 }
 
+bool Rank::sleep_until_sent() {
+  phase_ = "sleep with a send on its way";
+  if (rail_->arm()) {
+    const auto ready = loop_.wait(std::min(deadline_, Clock::now() + std::chrono::seconds(3)));
+    EXPECT_FALSE(ready->empty()) << "the rail owes a sent() and lets its owner sleep";
+  }
+  return until_sent();
+}
+
 void Rank::idle(std::chrono::milliseconds time) {
   phase_ = "idle";
   const Deadline end = Clock::now() + time;

@@ -44,6 +44,8 @@ class Rank final : public RailSink {
   bool until(const char* what, const std::function<bool()>& done);
   bool until_arrived(std::size_t frames);
   bool until_sent();
+  /// The same, but sleeps before the first progress(): the rail must wake it for what it owes.
+  bool sleep_until_sent();
   /// Runs the rail for `time`.
   void idle(std::chrono::milliseconds time);
   void destroy_rail() { rail_.reset(); }

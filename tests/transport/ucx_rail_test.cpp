@@ -6,6 +6,9 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 #include <ucp/api/ucp.h>
 
 #include "transport/rank_group.hpp"
@@ -95,6 +98,64 @@ TEST(UcxRail, WritesNothingToStdout) {
     EXPECT_FALSE(open_ucx_rail(on("lo")));
   }
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+}
+
+class Buffered final : public RailBackend {
+ public:
+  std::unique_ptr<Rail> open(RankId rank) override {
+    auto rail = open_ucx_rail({.self = rank,
+                               .rail = RailId(0),
+                               .device = "lo",
+                               .send_buffer_bytes = 40'000,
+                               .receive_buffer_bytes = 80'000});
+    return rail ? std::move(*rail) : nullptr;
+  }
+};
+
+int option(int fd, int level, int name) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  return ::getsockopt(fd, level, name, &value, &size) == 0 ? value : -1;
+}
+
+/// Asks the kernel, because UCX ignores a setting under a wrong name without an error.
+void expect_buffers(int send_bytes, int receive_bytes) {
+  Buffered backend;
+  run_ranks(backend, 2, [&](Rank& rank) {
+    const RankId peer(1 - rank.self.value);
+    EXPECT_TRUE(rank.send(rank.frame(peer, 0, 8)));
+    if (!rank.until_arrived(1) || !rank.until_sent() || rank.self.value != 0) return;
+    int sockets = 0;
+    for (int fd = 0; fd < 200; ++fd) {
+      sockaddr_in name{};
+      socklen_t size = sizeof name;
+      const auto out = reinterpret_cast<sockaddr*>(&name);
+      if (::getpeername(fd, out, &size) != 0 || name.sin_family != AF_INET) continue;
+      ++sockets;
+      // The kernel doubles what is asked for.
+      EXPECT_EQ(option(fd, SOL_SOCKET, SO_SNDBUF), 2 * send_bytes);
+      EXPECT_EQ(option(fd, SOL_SOCKET, SO_RCVBUF), 2 * receive_bytes);
+      EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+    }
+    EXPECT_GE(sockets, 1);
+  });
+}
+
+TEST(UcxRail, TheSocketsHaveTheBuffersAskedFor) { expect_buffers(40'000, 80'000); }
+
+TEST(UcxRail, TheUsersBuffersWin) {
+  const Setting specific("UCX_TCP_SNDBUF", "50000");
+  const Setting unread("UCX_RCVBUF", "60000");  // UCX itself does not read this one
+  expect_buffers(50'000, 80'000);
+}
+
+TEST(UcxRail, RefusesNegativeSizes) {
+  auto options = UcxRailOptions(on("lo"));
+  options.segment_bytes = -1;
+  const auto rail = open_ucx_rail(options);
+  ASSERT_FALSE(rail);
+  EXPECT_EQ(rail.error().code, ErrorCode::InvalidArgument);
+  EXPECT_EQ(rail.error().field, "segment_bytes");
 }
 
 /// A stranger who speaks UCX but no RailWave.

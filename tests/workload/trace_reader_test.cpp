@@ -49,8 +49,8 @@ TEST_F(TraceReaderTest, IterationsFoldIntoLayersRanksAndMicroBatchesIntoSources)
   for (int i = 0; i < 2 * 1 * 2 * 2 * 2; ++i) bytes += {static_cast<char>(i), '\0'};
   const auto trace = read_trace(write("counts_I2_L1_R2_M2_E2.u16le", bytes));
   ASSERT_TRUE(trace) << to_string(trace.error());
-  EXPECT_EQ(trace->layers(), 2);
-  EXPECT_EQ(trace->sources(), 4);
+  ASSERT_EQ(trace->layers(), 2);
+  ASSERT_EQ(trace->sources(), 4);
   EXPECT_THAT(trace->source_counts(1), ElementsAre(8, 9, 10, 11, 12, 13, 14, 15));
   EXPECT_THAT(trace->expert_counts(0), ElementsAre(0 + 2 + 4 + 6, 1 + 3 + 5 + 7));
 }

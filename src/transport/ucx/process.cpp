@@ -25,7 +25,7 @@ constexpr int kStop = 0;  // UCS_LOG_FUNC_RC_STOP
 
 int to_stderr(const char*, unsigned, const char*, int level, const void*, const char* format,
               std::va_list arguments) {
-  constexpr std::array<const char*, 5> kNames{"FATAL", "ERROR", "WARN", "DIAG", "INFO"};
+  constexpr std::array<const char*, 6> kNames{"FATAL", "ERROR", "WARN", "DIAG", "INFO", "DEBUG"};
   const auto index = static_cast<std::size_t>(std::max(level, 0));
   std::array<char, 1024> text{};
   std::vsnprintf(text.data(), text.size(), format, arguments);

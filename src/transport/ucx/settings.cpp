@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kDefaultSendSegment = 8192;
 constexpr std::int64_t kDefaultReceiveSegment = 65536;
+constexpr std::int64_t kLargest = std::int64_t{1} << 30;
 
 /// Transport keys carry their prefix from UCX 1.17 on; the wrong form is ignored silently.
 std::string tcp_key(const std::string& key) {
@@ -27,10 +28,8 @@ std::string tcp_key(const std::string& key) {
 
 const char* users(const std::string& key) { return std::getenv(("UCX_" + key).c_str()); }
 
-const char* users_tcp(const std::string& key) {
-  const char* specific = users("TCP_" + key);
-  return specific != nullptr ? specific : users(key);
-}
+/// UCX reads transport keys from the environment with their prefix only, in every release.
+const char* users_tcp(const std::string& key) { return users("TCP_" + key); }
 
 Status set(ucp_config_t* config, const std::string& key, const std::string& value) {
   const ucs_status_t status = ucp_config_modify(config, key.c_str(), value.c_str());
@@ -45,6 +44,18 @@ Status set_unless_users(ucp_config_t* config, const std::string& key, const std:
 
 Status set_tcp(ucp_config_t* config, const std::string& key, const std::string& value) {
   return users_tcp(key) != nullptr ? Status{} : set(config, tcp_key(key), value);
+}
+
+Status check_size(const UcxRailOptions& options, const char* field, std::int64_t bytes) {
+  if (bytes >= 0 && bytes <= kLargest) return {};
+  return fail(ErrorCode::InvalidArgument, options.self, field,
+              fmt::format("{} bytes; write 0 (UCX's default) to {}", bytes, kLargest));
+}
+
+Status check_sizes(const UcxRailOptions& options) {
+  RAILWAVE_TRY(check_size(options, "send_buffer_bytes", options.send_buffer_bytes));
+  RAILWAVE_TRY(check_size(options, "receive_buffer_bytes", options.receive_buffer_bytes));
+  return check_size(options, "segment_bytes", options.segment_bytes);
 }
 
 Status set_bytes(ucp_config_t* config, const std::string& key, std::int64_t bytes) {
@@ -99,6 +110,7 @@ bool is_rdma_device(std::string_view device) {
 }
 
 Result<Config> read_config(const UcxRailOptions& options) {
+  RAILWAVE_TRY(check_sizes(options));
   ucp_config_t* raw = nullptr;
   if (const ucs_status_t status = ucp_config_read(nullptr, nullptr, &raw); status != UCS_OK) {
     return fail(ErrorCode::InvalidArgument, "UCX_*",

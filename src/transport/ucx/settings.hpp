@@ -24,7 +24,7 @@ bool is_rdma_device(std::string_view device);
 /// UCX's configuration with the rail's settings on top. Strongest first: the device; UCX_* of the
 /// environment; the rail's settings; ucx.conf; UCX's defaults. (A setting of ucx.conf can not be
 /// told from a default, so the rail's wins.)
-/// Errors: InvalidArgument for a malformed UCX_* variable, Internal.
+/// Errors: InvalidArgument for an option out of range or a malformed UCX_* variable.
 Result<Config> read_config(const UcxRailOptions& options);
 
 /// The largest segment that a TCP rail sends and accepts, bytes; 0 when that can not be known.

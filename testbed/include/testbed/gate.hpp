@@ -1,6 +1,7 @@
 // The check before a measurement: is it the rails that limit, and do they?
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,9 @@ struct GateResult {
   std::vector<GateFlow> flows{};
   double lowest_share = 0;
   double lone_time = 0;  ///< least time of a lone 256 KiB transfer over (bytes - burst) / rate
-  bool machine_is_limit = false;  ///< lowest_share < kLeastShare
-  bool shaping_works = false;     ///< lone_time >= kLeastLoneTime
+  std::int64_t retransmissions = 0;  ///< TCP segments sent again, over all nodes; no rail is shared
+  bool machine_is_limit = false;     ///< lowest_share < kLeastShare
+  bool shaping_works = false;        ///< lone_time >= kLeastLoneTime
   [[nodiscard]] bool passed() const { return shaping_works && !machine_is_limit; }
   /// One sentence for people.
   [[nodiscard]] std::string sentence() const;

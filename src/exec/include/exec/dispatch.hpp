@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <vector>
@@ -66,22 +67,27 @@ struct ReceiveBuffers {
 /// they come: the place follows from the meta.
 class DispatchReader {
  public:
-  DispatchReader(const DispatchContext& context, const Phase& phase, const ReceiveBuffers& out);
+  /// `buffers` is asked for when the first frames are on their way: making room for rows may cost
+  /// more than everything before it.
+  DispatchReader(const DispatchContext& context, const Phase& phase,
+                 std::function<ReceiveBuffers()> buffers);
   /// Reads what is there; true when all rows are.
   bool read();
   [[nodiscard]] double seconds() const { return seconds_; }
 
  private:
+  void open_buffers();
   void read_own_node();
   void read_stream(std::size_t index);
   void take(const RecordMeta& meta, const std::byte* row);
 
   DispatchContext context_;
   const Phase& phase_;
+  std::function<ReceiveBuffers()> buffers_;
   ReceiveBuffers out_;
   std::int64_t missing_;            // rows
   std::vector<std::int64_t> next_;  // by inbound stream: first record that is not read
-  bool own_node_read_ = false;
+  bool own_node_read_ = false;      // and the buffers are there
   double seconds_ = 0;
 };
 

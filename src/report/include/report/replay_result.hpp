@@ -49,6 +49,7 @@ struct WorkloadFacts {
 
 /// Parts of the time, seconds, summed over layers like p50_s.
 struct Breakdown {
+  double header_s = 0;  ///< the exchange of headers before each phase
   double plan_s = 0;
   double pack_s = 0;
   double relocate_s = 0;

@@ -1,0 +1,89 @@
+#include "replay_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/fail.hpp"
+#include "base/units.hpp"
+
+namespace railwave::cli {
+
+void add_replay_options(CLI::App& verb, ReplayOptions& o) {
+  add_cluster_options(verb, o.cluster);
+  const auto add = [&](const char* name, auto& value, const char* text, const char* type) {
+    return verb.add_option(name, value, text)->type_name(type)->capture_default_str();
+  };
+  add("--trace", o.trace, "routing trace (docs/formats/trace.md); none: a generated one", "FILE");
+  add("--experts", o.experts, "experts of the trace, when the file does not say", "E");
+  add("--schedule", o.schedule, "who sends to whom, in which windows", "NAME")
+      ->check(CLI::IsMember({"ring", "moderate", "extreme", "all-at-once", "n-type", "r-type"}));
+  add("--placement", o.placement, "order in which a layer's experts fill the bins", "NAME")
+      ->check(CLI::IsMember({"sorted", "natural"}));
+  add("--routing", o.routing, "schedule: one expert a row; trace: the trace's own ids", "NAME")
+      ->check(CLI::IsMember({"schedule", "trace"}));
+  add("--paths", o.paths, "paths to compare, separated by commas", "NAMES")->delimiter(',');
+  add("--start", o.start, "of the submitted windows of native and rail_only", "NAME")
+      ->check(CLI::IsMember({"barrier", "free"}));
+  add("--wave-start", o.wave_start, "of the waves: rail-barrier, grant or free", "NAME")
+      ->check(CLI::IsMember({"rail-barrier", "grant", "free"}));
+  add("--lead", o.lead, "waves: a window counts as received so many bytes early", "SIZE");
+  add("--chunk", o.chunk, "largest frame", "SIZE");
+  add("--slots", o.slots, "frames in flight per rail", "N");
+  add("--socket-buffer", o.socket_buffer, "send buffer of a rail's sockets; 0: the kernel's",
+      "SIZE");
+  add("--layers", o.layers, "layers to replay, from the first; 0: all", "L");
+  add("--repeats", o.repeats, "samples per layer and path", "N")->check(CLI::PositiveNumber);
+  add("--payload-mib", o.payload_mib, "remote rows per rank and phase", "MIB")
+      ->check(CLI::PositiveNumber);
+  add("--hidden", o.hidden, "elements of a row", "H")->check(CLI::PositiveNumber);
+  add("--dtype", o.dtype, "element type", "NAME")->check(CLI::IsMember({"bf16", "fp32"}));
+  add("--max-tokens", o.max_tokens, "with --routing trace: tokens per rank at most; 0: all", "T");
+  add("--seed", o.seed, "of row contents and of the generated trace", "N");
+  add("--json", o.json, "write the result (docs/formats/replay_result.md)", "FILE");
+  verb.add_flag("--no-gate", o.no_gate, "do not check first whether the rails are the limit");
+  add("--timeout", o.timeout, "end the run after this many seconds", "S");
+}
+
+namespace {
+
+Result<std::optional<std::int64_t>> size_of(const std::string& text, const char* field) {
+  if (text.empty()) return std::optional<std::int64_t>{};
+  const auto size = parse_size(text, field);
+  if (!size) return fail(size.error());
+  return std::optional<std::int64_t>(*size);
+}
+
+}  // namespace
+
+Result<ReplayRequest> understand(const ReplayOptions& o) {
+  ReplayRequest request;
+  request.schedule = *workload::schedule_from_string(o.schedule);
+  request.order = *workload::bin_order_from_string(o.placement);
+  request.by_trace = o.routing == "trace";
+  request.dtype = o.dtype == "fp32" ? DType::FP32 : DType::BF16;
+  for (const std::string& name : o.paths) {
+    const auto path = path_from_string(name);
+    if (!path) {
+      return fail(ErrorCode::InvalidArgument, "--paths",
+                  fmt::format("'{}' is none of native, rail_only, permutation_only, joint", name));
+    }
+    request.paths.push_back(*path);
+  }
+  request.window_start = o.start == "free" ? StartPolicy::Free : StartPolicy::Submission;
+  if (!o.wave_start.empty()) {
+    request.wave_start = o.wave_start == "grant"  ? StartPolicy::Grant
+                         : o.wave_start == "free" ? StartPolicy::Free
+                                                  : StartPolicy::RailBarrier;
+  }
+  for (const auto& [text, field, value] :
+       {std::tuple{&o.lead, "--lead", &request.lead_bytes},
+        std::tuple{&o.chunk, "--chunk", &request.chunk_bytes},
+        std::tuple{&o.socket_buffer, "--socket-buffer", &request.socket_buffer}}) {
+    const auto size = size_of(*text, field);
+    if (!size) return fail(size.error());
+    *value = *size;
+  }
+  return request;
+}
+
+}  // namespace railwave::cli

@@ -1,0 +1,67 @@
+// What `railwave replay` was asked to do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <railwave/dtype.hpp>
+#include <railwave/error.hpp>
+#include <railwave/path.hpp>
+
+#include "cluster_options.hpp"
+#include "workload/bins.hpp"
+#include "workload/schedule.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace railwave::cli {
+
+/// As typed.
+struct ReplayOptions {
+  ClusterOptions cluster{};
+  std::string trace{};
+  int experts = 0;
+  std::string schedule = "extreme";
+  std::string placement = "sorted";
+  std::string routing = "schedule";
+  std::vector<std::string> paths{"native", "rail_only", "permutation_only", "joint"};
+  std::string start = "barrier";
+  std::string wave_start{};  ///< empty: the library's default
+  std::string lead{};        ///< empty: the library's default
+  std::string chunk{};       ///< empty: the library's default
+  std::string socket_buffer{};
+  int slots = 0;
+  int layers = 0;
+  int repeats = 5;
+  double payload_mib = 0.5;
+  std::int64_t hidden = 7168;
+  std::string dtype = "bf16";
+  std::int64_t max_tokens = 0;
+  std::uint64_t seed = 1;
+  std::string json{};
+  bool no_gate = false;
+  double timeout = 3600;
+};
+
+void add_replay_options(CLI::App& verb, ReplayOptions& options);
+
+/// The words as values. Errors: InvalidArgument naming the option.
+struct ReplayRequest {
+  workload::Schedule schedule = workload::Schedule::Extreme;
+  workload::BinOrder order = workload::BinOrder::Sorted;
+  bool by_trace = false;
+  std::vector<Path> paths{};
+  StartPolicy window_start = StartPolicy::Submission;
+  std::optional<StartPolicy> wave_start{};
+  std::optional<std::int64_t> lead_bytes{};
+  std::optional<std::int64_t> chunk_bytes{};
+  std::optional<std::int64_t> socket_buffer{};
+  DType dtype = DType::BF16;
+};
+Result<ReplayRequest> understand(const ReplayOptions& options);
+
+}  // namespace railwave::cli

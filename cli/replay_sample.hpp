@@ -1,0 +1,64 @@
+// One sample of a replay: a dispatch and its combine, verified to the bit.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include <railwave/communicator.hpp>
+#include <railwave/error.hpp>
+
+#include "base/event_loop.hpp"
+#include "replay_samples.hpp"
+#include "replay_workload.hpp"
+#include "workload/replay_rows.hpp"
+
+namespace railwave::cli {
+
+/// Rows of one layer on one rank. `back` is what the experts return: for each received row the fp32
+/// sum of its experts' rows in slot order, rounded once, as a framework would that applies no
+/// weights. `expected` is the combined output by the definition (DESIGN 4), computed in this
+/// process alone.
+struct PreparedLayer {
+  std::vector<std::byte> x;                     ///< [T, H]
+  std::vector<workload::RowIdentity> received;  ///< of each row that arrives, in order
+  std::vector<std::byte> back;                  ///< [Nr, H]
+  std::vector<std::byte> expected;              ///< [T, H]
+};
+
+/// Runs samples on a group of any kind.
+/// Threads: the group's.
+class ReplaySampler {
+ public:
+  struct Setup {
+    RankId self;
+    const Topology* topology = nullptr;
+    const ReplayWorkload* work = nullptr;
+    const workload::ReplayRows* rows = nullptr;
+    DType dtype = DType::BF16;
+    std::int64_t hidden = 0;
+    Communicator* group = nullptr;
+    /// Called before each phase: the moment at which all ranks start it.
+    std::function<Result<Clock::time_point>()> common_start;
+  };
+  explicit ReplaySampler(Setup setup);
+
+  [[nodiscard]] PreparedLayer prepare(std::size_t layer) const;
+  /// Errors: what dispatch and combine return. Wrong rows are counted, not an error.
+  Result<RankSample> sample(std::size_t layer, const PreparedLayer& prepared, Path path);
+
+ private:
+  void expect(std::size_t layer, PreparedLayer& out) const;
+  Result<Received> dispatch(std::size_t layer, const PreparedLayer& prepared, RankSample& out,
+                            Path path);
+  Status combine(const PreparedLayer& prepared, const Received& received, RankSample& out);
+  [[nodiscard]] std::vector<ExpertId> experts_at(const workload::RankRouting& routing,
+                                                 std::int64_t token, RankId rank) const;
+
+  Setup setup_;
+  std::int64_t row_bytes_;
+  std::vector<std::byte> receive_;  // reused, as a framework's allocator would
+};
+
+}  // namespace railwave::cli
