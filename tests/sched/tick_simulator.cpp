@@ -125,8 +125,7 @@ void Simulator::deliver_level() {
 }
 
 void Simulator::raise(int node) {
-  const std::int64_t lead =
-      scenario_.policy == StartPolicy::Grant ? scenario_.lead / scenario_.drivers[at(node)] : 0;
+  const std::int64_t lead = scenario_.lead / scenario_.drivers[at(node)];
   int level = scenario_.windows;
   for (const LevelCounter& counter : levels_[at(node)]) {
     level = std::min(level, counter.level_with_lead(lead));

@@ -91,18 +91,19 @@ TEST(Ticks, GrantsWithoutLeadHaveOneSenderPerReceiver) {
   EXPECT_TRUE(nodes_apart) << "grants that never run ahead of the slowest node are barriers";
 }
 
-TEST(Ticks, GrantsWithLeadOverlapByTheLead) {
+TEST(Ticks, WithLeadReceiversLackNoMoreThanTheLead) {
   std::mt19937_64 rng(13);
   std::int64_t most = 0;
-  for (int round = 0; round < kRounds && !HasFailure(); ++round) {
+  for (int round = 0; round < 2 * kRounds && !HasFailure(); ++round) {
     SCOPED_TRACE(round);
-    Scenario scenario = waves(rng, StartPolicy::Grant);
+    Scenario scenario = waves(rng, round % 2 == 0 ? StartPolicy::Grant : StartPolicy::RailBarrier);
     scenario.lead = static_cast<std::int64_t>(rng() % 30);
     const Outcome outcome = ticks::Simulator(scenario).run();
     expect_done(outcome);
     EXPECT_LE(outcome.most_missing, scenario.lead);
-    EXPECT_LE(outcome.max_fan_in,
-              1 + *std::max_element(scenario.drivers.begin(), scenario.drivers.end()));
+    // Each driver may be in another window: its own last sender and the next one.
+    const int drivers = *std::max_element(scenario.drivers.begin(), scenario.drivers.end());
+    EXPECT_LE(outcome.max_fan_in, 1 + drivers);
     most = std::max(most, outcome.most_missing);
   }
   EXPECT_GT(most, 0) << "the lead was never used";
