@@ -34,12 +34,27 @@ class RecordSource {
                                        std::vector<std::uint8_t>& locals) = 0;
 };
 
-/// The window engine of one rail. What happens when:
-///   push()     fills free slots with the current window's chunks, destinations in turn, as far as
-///              the gate allows; the window ends when all its chunks are queued; then the next
-///   place()    a chunk goes straight to its place in the stage, known since the header
-///   arrived()  marks the chunk; publishes how many records of the stream are there in order;
-///              a complete stream wakes its readers; a new level goes to the gate
+/// The window engine of one rail. What happens when, and why so:
+///
+///   a window going out
+///   state    leaves it when              then                            because
+///   waiting  the gate allows a receiver  Begin, then chunks to it        fan-in counts from Begin
+///   open     a slot is free              the next receiver's chunk       receivers take turns, so
+///            (push(), sent())                                            none takes all the slots
+///   open     all chunks are queued       the next window: waiting        queued is enough: the
+///                                                                        receiver says when it
+///                                                                        has them
+///
+///   a chunk coming in
+///   state    leaves it when              then                            because
+///   planned  place() of a frame as       lies in the stage, placed       its place is known since
+///            planned                                                     the header: no copy
+///   placed   arrived(), contents sound   counted: records in order are   a word never overtakes
+///                                        published, level to the gate    its data
+///   placed   arrived(), contents not     the phase breaks off            nobody may read it
+///   placed,  place() or arrived() again  refused                         readers may be at it
+///   counted
+///   A stream whose last chunk is counted wakes its readers: once, not for each chunk.
 /// Threads: the engine's.
 class RailFlow {
  public:
