@@ -50,9 +50,7 @@ std::uint64_t Communicator::operations() const { return group_->operations(); }
 WorkspaceSize Communicator::workspace() const { return group_->workspace(); }
 
 Result<WorkspaceSize> workspace_size(const Topology& topology, const CommunicatorOptions& options) {
-  if (options.self.value < 0 || options.self.value >= topology.ranks()) {
-    return fail(ErrorCode::InvalidArgument, options.self, "self", "is no rank of the topology");
-  }
+  RAILWAVE_TRY(comm::check_sizes(topology, options));
   const exec::Limits limits = comm::limits_of(topology, options);
   WorkspaceSize size;
   size.segment = exec::SegmentMap::of(topology, limits, options.self).bytes;

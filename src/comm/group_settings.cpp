@@ -57,13 +57,33 @@ constexpr std::size_t kValues = std::tuple_size_v<Settings> + 1;  // and the own
 
 }  // namespace
 
-Status check_settings(const Topology& topology, const Placement& placement,
-                      const CommunicatorOptions& o) {
+namespace {
+
+Status check_policies(const CommunicatorOptions& o) {
+  if (o.wave_start == StartPolicy::Submission) {
+    return bad(o, "wave_start", 0, "rail-barrier, grant or free");
+  }
+  if (o.window_start != StartPolicy::Submission && o.window_start != StartPolicy::Free) {
+    return bad(o, "window_start", static_cast<int>(o.window_start), "barrier or free");
+  }
+  if (o.lead_bytes < 0) return bad(o, "lead_bytes", o.lead_bytes, ">= 0");
+  return {};
+}
+
+/// Keeps every size of a segment far from overflow: rows and stages are sums of such products.
+Status check_memory(const Topology& topology, const CommunicatorOptions& o) {
+  const std::int64_t rows = std::max(o.max_recv_rows, o.max_tokens_per_rank * topology.ranks());
+  const std::int64_t record =
+      o.max_hidden * element_bytes(o.widest_dtype) + exec::record_meta_bytes(o.max_top_k);
+  if (rows <= kMostBytes / record) return {};
+  return bad(o, "max_recv_rows", rows, "such that rows x bytes of a row are at most 2^44");
+}
+
+}  // namespace
+
+Status check_sizes(const Topology& topology, const CommunicatorOptions& o) {
   if (o.self.value < 0 || o.self.value >= topology.ranks()) {
     return bad(o, "self", o.self.value, "a rank of the topology");
-  }
-  if (placement.ranks() != topology.ranks()) {
-    return bad(o, "placement", placement.ranks(), "made for the topology's ranks");
   }
   if (o.max_tokens_per_rank < 0 || o.max_tokens_per_rank > kMost / topology.ranks()) {
     return bad(o, "max_tokens_per_rank", o.max_tokens_per_rank, "in 0 .. 2^31 / ranks");
@@ -74,11 +94,7 @@ Status check_settings(const Topology& topology, const Placement& placement,
   if (o.max_hidden < 1 || o.max_hidden > kMost / 4) {
     return bad(o, "max_hidden", o.max_hidden, "in 1 .. 2^29");
   }
-  if (o.max_top_k < 1 || o.max_top_k > placement.experts()) {
-    return fail(ErrorCode::InvalidArgument, o.self, "max_top_k",
-                fmt::format("top_k {} with num_experts {}: a token can choose 1 .. num_experts",
-                            o.max_top_k, placement.experts()));
-  }
+  if (o.max_top_k < 1) return bad(o, "max_top_k", o.max_top_k, "at least 1");
   if (o.widest_dtype != DType::BF16 && o.widest_dtype != DType::FP32) {
     return fail(
         ErrorCode::Unsupported, o.self, "widest_dtype",
@@ -90,21 +106,21 @@ Status check_settings(const Topology& topology, const Placement& placement,
   if (o.send_slots < 1 || o.send_slots > 1024) {
     return bad(o, "send_slots", o.send_slots, "in 1 .. 1024");
   }
-  if (o.wave_start == StartPolicy::Submission) {
-    return bad(o, "wave_start", 0, "rail-barrier, grant or free");
+  return check_memory(topology, o);
+}
+
+Status check_settings(const Topology& topology, const Placement& placement,
+                      const CommunicatorOptions& o) {
+  if (placement.ranks() != topology.ranks()) {
+    return bad(o, "placement", placement.ranks(), "made for the topology's ranks");
   }
-  if (o.window_start != StartPolicy::Submission && o.window_start != StartPolicy::Free) {
-    return bad(o, "window_start", static_cast<int>(o.window_start), "barrier or free");
+  if (o.max_top_k < 1 || o.max_top_k > placement.experts()) {
+    return fail(ErrorCode::InvalidArgument, o.self, "max_top_k",
+                fmt::format("top_k {} with num_experts {}: a token can choose 1 .. num_experts",
+                            o.max_top_k, placement.experts()));
   }
-  // Keeps every size of a segment far from overflow: rows and stages are sums of such products.
-  const std::int64_t rows = std::max(o.max_recv_rows, o.max_tokens_per_rank * topology.ranks());
-  const std::int64_t record =
-      o.max_hidden * element_bytes(o.widest_dtype) + exec::record_meta_bytes(o.max_top_k);
-  if (rows > kMostBytes / record) {
-    return bad(o, "max_recv_rows", rows, "such that rows x bytes of a row are at most 2^44");
-  }
-  if (o.lead_bytes < 0) return bad(o, "lead_bytes", o.lead_bytes, ">= 0");
-  return {};
+  RAILWAVE_TRY(check_sizes(topology, o));
+  return check_policies(o);
 }
 
 Status agree_on_settings(AllGather& all_gather, const Topology& topology,

@@ -66,6 +66,9 @@ TEST(GroupEdges, MemoryBeyondReasonIsRefusedBeforeAnythingIsReserved) {
       EXPECT_EQ(group.error().code, ErrorCode::InvalidArgument);
       EXPECT_EQ(group.error().field, "max_recv_rows");
     });
+    const auto size = railwave::workspace_size(*Topology::uniform(1, 1, 1), options);
+    ASSERT_FALSE(size);
+    EXPECT_EQ(size.error().field, "max_recv_rows");
   };
   CommunicatorOptions options = small(RankId(0));
   options.max_recv_rows = std::int64_t{1} << 31;

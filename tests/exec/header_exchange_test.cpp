@@ -167,6 +167,14 @@ TEST_F(HeaderFrames, ThatComeAgainLaterChangeNothing) {
   EXPECT_EQ(headers->front().step, 3U);
 }
 
+TEST_F(HeaderFrames, OfFarStepsAreRefused) {
+  for (const std::uint64_t step : {3, 101}) send(frame(step), payload(step, 99));
+  send(frame(1), payload(1, 11));  // lies where theirs would
+  const auto headers = exchange(1);
+  ASSERT_TRUE(headers) << to_string(headers.error());
+  EXPECT_EQ(headers->front().tokens, 11U);
+}
+
 TEST_F(HeaderFrames, OfTheNextStepMayComeEarly) {
   send(frame(1), payload(1, 11));
   send(frame(2), payload(2, 12));

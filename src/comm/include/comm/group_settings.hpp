@@ -9,7 +9,11 @@
 
 namespace railwave::comm {
 
+/// What sizes are made of: after it limits_of() and SegmentMap::of() can not overflow.
 /// Errors: InvalidArgument naming the option; Unsupported for a dtype that is not built yet.
+Status check_sizes(const Topology& topology, const CommunicatorOptions& options);
+
+/// Errors: those of check_sizes(); InvalidArgument naming the option.
 Status check_settings(const Topology& topology, const Placement& placement,
                       const CommunicatorOptions& options);
 
