@@ -4,3 +4,4 @@ railwave_test(random_phases_test SOURCES random_phases_test.cpp ROOMS comm
 target_compile_definitions(random_phases_test PRIVATE
   RAILWAVE_RANDOM_PHASES_BY_DEFAULT=$<IF:$<BOOL:${RAILWAVE_SANITIZE}>,30,250>)
 railwave_test(group_edges_test SOURCES group_edges_test.cpp ROOMS comm LABELS loopback)
+railwave_test(group_ends_test SOURCES group_ends_test.cpp ROOMS base comm LABELS loopback)

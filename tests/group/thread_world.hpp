@@ -92,6 +92,10 @@ class FabricDesk {
 struct Options {
   std::chrono::seconds limit{60};
   railwave::transport::FaultOptions faults{};  ///< max_delay 0: none
+  /// When set, puts something around each rail.
+  std::function<std::unique_ptr<railwave::transport::Rail>(
+      std::unique_ptr<railwave::transport::Rail>)>
+      wrap{};
 };
 
 using Body = std::function<void(railwave::RankId, railwave::Result<railwave::Communicator>&)>;
@@ -127,6 +131,7 @@ inline void run(const railwave::Topology& topology, const PlacementOf& placement
       wiring.open_rail = [&, self](railwave::RailId rail)
           -> railwave::Result<std::unique_ptr<railwave::transport::Rail>> {
         auto plugged = loopback.plug(self, rail);
+        if (options.wrap) return options.wrap(std::move(plugged));
         if (options.faults.max_delay.count() == 0) return plugged;
         auto faults = options.faults;
         faults.seed += p * 64 + rail.index();

@@ -12,11 +12,11 @@ namespace railwave::transport {
 
 enum class FrameKind : std::uint8_t {
   Hello = 1,     ///< first frame on an endpoint, no payload: proves the wire
-  Header = 2,    ///< a node's part of the step's header exchange
+  Header = 2,    ///< a node's part of the step's header exchange, or (flags 1) who is late in it
   Begin = 3,     ///< a sender's first byte of a window follows; no payload
   Records = 4,   ///< records first_record .. first_record + records - 1 of a stream
-  Received = 5,  ///< barrier: the sending node has received `window` on this rail
-  Grant = 6,     ///< the receiver lets the addressed node start `window` on this rail
+  Received = 5,  ///< barrier: the sending node has received its first `window` windows on this rail
+  Grant = 6,     ///< the same, said to those alone who may start one now
 };
 
 /// Little-endian and fixed-width on the wire, whatever the machine.
