@@ -1,7 +1,11 @@
 railwave_test(random_phases_test SOURCES random_phases_test.cpp ROOMS comm
               LABELS loopback TIMEOUT 300 PROCESSORS 2)
 # Sanitizers slow the phases down ten times.
-target_compile_definitions(random_phases_test PRIVATE
-  RAILWAVE_RANDOM_PHASES_BY_DEFAULT=$<IF:$<BOOL:${RAILWAVE_SANITIZE}>,30,250>)
+set(random_phases 250)
+if(RAILWAVE_SANITIZE)
+  set(random_phases 30)
+endif()
+target_compile_definitions(random_phases_test
+                           PRIVATE RAILWAVE_RANDOM_PHASES_BY_DEFAULT=${random_phases})
 railwave_test(group_edges_test SOURCES group_edges_test.cpp ROOMS comm LABELS loopback)
 railwave_test(group_ends_test SOURCES group_ends_test.cpp ROOMS base comm LABELS loopback)
