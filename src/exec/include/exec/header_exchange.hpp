@@ -38,6 +38,10 @@ class HeaderExchange : public FrameHandler {
   void sent(RailId, std::uint64_t) override {}
 
  private:
+  /// Flag of a Header frame without payload, an absence: `first_record` and `records` are the low
+  /// and high half of a bitmap of the ranks for which the sender's node waits, by local number.
+  static constexpr std::uint8_t kAbsence = 1;
+
   struct Carried {  // a node to which this rank carries its node's headers
     NodeId node;
     HeaderRoute route;
