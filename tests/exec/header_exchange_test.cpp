@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "exec/loopback_ranks.hpp"
+#include "transport/shared_word.hpp"
 
 namespace {
 
@@ -76,6 +77,51 @@ TEST(HeaderExchange, GivesEveryRankAllHeadersStepAfterStep) {
       most += 3 * topology.ranks_at(railwave::NodeId(n)) + topology.nodes() - 1;
     }
     EXPECT_LE(world.cluster.signals.load(), most * static_cast<int>(kSteps));
+  }
+}
+
+/// Remembers the headers that come.
+class Listener final : public railwave::exec::FrameHandler {
+ public:
+  std::span<std::byte> place(RailId, const FrameHeader& frame) override {
+    payload_.resize(frame.bytes);
+    return payload_;
+  }
+  void arrived(RailId, const FrameHeader& frame) override { frames.push_back(frame); }
+  void sent(RailId, std::uint64_t) override {}
+  std::vector<FrameHeader> frames;
+
+ private:
+  std::vector<std::byte> payload_;
+};
+
+TEST(HeaderExchange, NobodyLeavesWithHeadersThatItShouldCarry) {
+  // Rank 1 carries node 0's headers. While it looks at its leader's words, node 0 becomes complete,
+  // and with it all nodes: between one look and the next, wherever it looks first.
+  for (int turn = 1; turn <= 3; ++turn) {
+    Exchanges world(*Topology::uniform(2, 2, 2));
+    Cluster& cluster = world.cluster;
+    ASSERT_EQ(
+        railwave::exec::header_route(cluster.topology, railwave::NodeId(0), railwave::NodeId(1))
+            .sender,
+        RankId(1));
+    Listener listener;
+    cluster.engine(3).set_control(&listener);
+    int looks = 0;
+    cluster.on_look = [&] {
+      if (++looks != turn) return;
+      std::byte* words =
+          cluster.engine(0).fabric().own().data() + cluster.maps_of(0)[0].leader_words;
+      railwave::transport::publish(reinterpret_cast<std::uint64_t*>(words), 1);
+      railwave::transport::publish(reinterpret_cast<std::uint64_t*>(words + 8), 1);
+      cluster.engine(0).fabric().signal(1);
+    };
+    ASSERT_TRUE(world.of(1).exchange(header_of(1, 1), in_ms(2000))) << "turn " << turn;
+    cluster.on_look = nullptr;
+    ASSERT_TRUE(cluster.engine(3).run(
+        {[]() -> Result<bool> { return true; }, [] { return railwave::Error{}; }, in_ms(2000)}));
+    ASSERT_EQ(listener.frames.size(), 1U) << "turn " << turn;
+    EXPECT_EQ(listener.frames.front().flags, 0);
   }
 }
 

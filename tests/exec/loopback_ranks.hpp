@@ -16,15 +16,17 @@
 
 namespace engines {
 
-/// Counts the signals that a rank gives.
+/// Counts the signals that a rank gives, and tells of each look at a neighbour's segment.
 class CountingFabric final : public railwave::transport::NodeFabric {
  public:
-  CountingFabric(std::unique_ptr<railwave::transport::NodeFabric> inner, std::atomic<int>& signals)
-      : inner_(std::move(inner)), signals_(signals) {}
+  CountingFabric(std::unique_ptr<railwave::transport::NodeFabric> inner, std::atomic<int>& signals,
+                 const std::function<void()>& on_look)
+      : inner_(std::move(inner)), signals_(signals), on_look_(on_look) {}
   [[nodiscard]] int size() const override { return inner_->size(); }
   [[nodiscard]] int local() const override { return inner_->local(); }
   [[nodiscard]] std::span<std::byte> own() override { return inner_->own(); }
   [[nodiscard]] std::span<const std::byte> segment(int peer) const override {
+    if (on_look_) on_look_();
     return std::as_const(*inner_).segment(peer);
   }
   void signal(int peer) override {
@@ -37,6 +39,7 @@ class CountingFabric final : public railwave::transport::NodeFabric {
  private:
   std::unique_ptr<railwave::transport::NodeFabric> inner_;
   std::atomic<int>& signals_;
+  const std::function<void()>& on_look_;
 };
 
 /// All ranks of a cluster, every driver connected with every driver that it can meet.
@@ -76,6 +79,7 @@ class Cluster {
   railwave::exec::Limits limits;
   railwave::transport::LoopbackSwitch loopback;
   std::atomic<int> signals{0};
+  std::function<void()> on_look;  ///< called before a rank looks at a segment; one thread only
   std::vector<std::vector<railwave::exec::SegmentMap>> maps;  // [N][G]
   std::vector<std::unique_ptr<railwave::exec::RankEngine>> engines;
 
@@ -94,7 +98,7 @@ class Cluster {
       const RankId rank = topology.rank_at(node, local);
       exec::RankEngine::Parts parts{topology, rank, kJob, kGeneration, nullptr, {}};
       parts.fabric = std::make_unique<CountingFabric>(
-          std::move((*fabrics)[static_cast<std::size_t>(local)]), signals);
+          std::move((*fabrics)[static_cast<std::size_t>(local)]), signals, on_look);
       for (int r = 0; r < topology.rails(); ++r) {
         const auto drivers = topology.drivers(node, RailId(r));
         const bool drives = topology.live(node, RailId(r)) &&
