@@ -51,7 +51,10 @@ Result<std::unique_ptr<Group>> Group::create(const Topology& topology, const Pla
   const Status own = check_settings(topology, placement, options);
   RAILWAVE_TRY(agree_on_settings(*wiring.all_gather, topology, placement, options, own, deadline));
   std::unique_ptr<Group> group(new Group(topology, placement, options));
-  RAILWAVE_TRY(group->build(std::move(wiring)));
+  if (Status built = group->build(std::move(wiring)); !built) {
+    group->ended_ = built.error();  // nobody to say farewell to
+    return fail(std::move(built).error());
+  }
   return group;
 }
 
@@ -169,12 +172,17 @@ Error Group::keep(Error error) {
   return error;
 }
 
+Error Group::midway(Error error) {
+  if (!ends_group(error.code)) error.code = ErrorCode::Internal;
+  return error;
+}
+
 Result<std::vector<StepHeader>> Group::exchange(StepHeader header, const Status& own,
                                                 Deadline deadline) {
   header.step = ++step_;
   if (!own) header.rejected = static_cast<std::uint8_t>(own.error().code);
   auto headers = headers_->exchange(header, deadline);
-  if (!headers) return headers;
+  if (!headers) return fail(midway(std::move(headers).error()));
   if (!own) {
     engine_->close_step(step_);
     return fail(own.error());
@@ -183,6 +191,7 @@ Result<std::vector<StepHeader>> Group::exchange(StepHeader header, const Status&
     engine_->close_step(step_);
     return fail(std::move(agreed).error());
   }
+  RAILWAVE_TRY(exec::check_counts(*headers, limits_.max_tokens));
   return headers;
 }
 
@@ -220,7 +229,9 @@ Result<PhaseReport> Group::combine(const CombineArguments& arguments) {
 Result<std::vector<std::vector<std::byte>>> Group::all_gather(std::span<const std::byte> mine) {
   const Call call(*this);
   RAILWAVE_TRY(call.admitted());
-  return all_gather_->all_gather(mine, Clock::now() + options_.deadlines.operation);
+  auto all = all_gather_->all_gather(mine, Clock::now() + options_.deadlines.operation);
+  if (!all) return fail(keep(std::move(all).error()));
+  return all;
 }
 
 WorkspaceSize Group::workspace() const { return {own_map().bytes, slots_->bytes()}; }

@@ -71,7 +71,7 @@ Status check_rows(const CommunicatorOptions& options, const exec::Limits& limits
     return fail(ErrorCode::Unsupported, options.self, "dtype",
                 fmt::format("{} rows can not be moved yet; use bf16 or fp32", to_string(dtype)));
   }
-  if (hidden < 1 || hidden * element_bytes(dtype) > limits.max_row_bytes) {
+  if (hidden < 1 || hidden > limits.max_row_bytes / element_bytes(dtype)) {
     return fail(ErrorCode::InvalidArgument, options.self, "hidden",
                 fmt::format("a row of {} {} elements does not fit the group's rows of {} bytes",
                             hidden, to_string(dtype), limits.max_row_bytes));
@@ -177,7 +177,7 @@ void make_room(const DispatchArguments& arguments, Received& received) {
 Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadline deadline) {
   Stopwatch watch;
   const Status own = check(arguments);
-  const std::int64_t row_bytes = arguments.hidden * element_bytes(arguments.dtype);
+  const std::int64_t row_bytes = own ? arguments.hidden * element_bytes(arguments.dtype) : 0;
   StepHeader header;
   if (own) {
     header = header_of(arguments);
@@ -223,8 +223,9 @@ Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadlin
     return exec::ReceiveBuffers{received.x, received.topk_idx.data(), received.topk_weights.data(),
                                 received.tokens_per_expert.data()};
   });
-  RAILWAVE_TRY(phase.run(
-      source, [&] { return reader.read(); }, deadline));
+  Status moved = phase.run(
+      source, [&] { return reader.read(); }, deadline);
+  if (!moved) return fail(midway(std::move(moved).error()));
   const double wire_s = watch.lap();
 
   if (received.rows == 0) make_room(arguments, received);
@@ -253,7 +254,7 @@ Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadlin
 Result<PhaseReport> Group::run_combine(const CombineArguments& arguments, Deadline deadline) {
   Stopwatch watch;
   const Status own = check(arguments);
-  const std::int64_t row_bytes = arguments.hidden * element_bytes(arguments.dtype);
+  const std::int64_t row_bytes = own ? arguments.hidden * element_bytes(arguments.dtype) : 0;
   StepHeader header;
   header.operation = Operation::Combine;
   if (own) {
@@ -289,8 +290,9 @@ Result<PhaseReport> Group::run_combine(const CombineArguments& arguments, Deadli
                              {arguments.out.data(), static_cast<const std::byte*>(arguments.bias0),
                               static_cast<const std::byte*>(arguments.bias1)});
   const double plan_s = watch.lap();
-  RAILWAVE_TRY(phase.run(
-      source, [&] { return reader.read(); }, deadline));
+  Status moved = phase.run(
+      source, [&] { return reader.read(); }, deadline);
+  if (!moved) return fail(midway(std::move(moved).error()));
 
   PhaseReport report;
   report.wire_s = watch.lap();

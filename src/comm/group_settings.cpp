@@ -23,6 +23,8 @@ tl::unexpected<Error> bad(const CommunicatorOptions& options, const char* field,
 
 constexpr std::int64_t kMost = 1LL << 31;  // rows and bytes of a row fit their 32-bit wire fields
 
+constexpr std::int64_t kMostBytes = 1LL << 44;
+
 /// One value on which all ranks must agree; the names are the options' own.
 struct Setting {
   std::string_view name;
@@ -93,6 +95,13 @@ Status check_settings(const Topology& topology, const Placement& placement,
   }
   if (o.window_start != StartPolicy::Submission && o.window_start != StartPolicy::Free) {
     return bad(o, "window_start", static_cast<int>(o.window_start), "barrier or free");
+  }
+  // Keeps every size of a segment far from overflow: rows and stages are sums of such products.
+  const std::int64_t rows = std::max(o.max_recv_rows, o.max_tokens_per_rank * topology.ranks());
+  const std::int64_t record =
+      o.max_hidden * element_bytes(o.widest_dtype) + exec::record_meta_bytes(o.max_top_k);
+  if (rows > kMostBytes / record) {
+    return bad(o, "max_recv_rows", rows, "such that rows x bytes of a row are at most 2^44");
   }
   if (o.lead_bytes < 0) return bad(o, "lead_bytes", o.lead_bytes, ">= 0");
   return {};

@@ -61,12 +61,13 @@ const std::vector<RecordOwner>& CombineSource::owners_of(const Stream& stream) {
   return at->second;
 }
 
-void CombineSource::readers(const Stream& stream, std::int64_t first, std::int64_t count,
-                            const std::byte*, std::vector<std::uint8_t>& locals) {
+Status CombineSource::readers(const Stream& stream, std::int64_t first, std::int64_t count,
+                              const std::byte*, std::vector<std::uint8_t>& locals) {
   const std::vector<RecordOwner>& owners = owners_of(stream);
   for (std::int64_t i = first; i < first + count; ++i) {
     locals[static_cast<std::size_t>(owners[static_cast<std::size_t>(i)].local)] = 1;
   }
+  return {};
 }
 
 CombineReader::CombineReader(const CombineContext& context, const Phase& phase,
@@ -137,8 +138,10 @@ void CombineReader::reduce(std::size_t token) {
   const HandleState& handle = *context_.handle;
   const NodeId self = context_.engine->node();
   sum_.reset();
-  if (out_.bias0 != nullptr) sum_.start(out_.bias0 + at);
-  if (out_.bias1 != nullptr) sum_.add(out_.bias1 + at);
+  // A bias alone starts the sum, whichever of the two it is.
+  const std::byte* first = out_.bias0 != nullptr ? out_.bias0 : out_.bias1;
+  if (first != nullptr) sum_.start(first + at);
+  if (out_.bias0 != nullptr && out_.bias1 != nullptr) sum_.add(out_.bias1 + at);
   bool own_added = false;
   for (std::size_t p = handle.first_partial[token]; p < handle.first_partial[token + 1]; ++p) {
     const Part& part = parts_[p];

@@ -4,7 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/event_loop.hpp"
+#include "base/fail.hpp"
 #include "exec/record.hpp"
 
 namespace railwave::exec {
@@ -60,11 +63,37 @@ void DispatchSource::pack(const Stream& stream, std::int64_t first, std::int64_t
   other_s_ += spent * (1 - own_share);
 }
 
-void DispatchSource::readers(const Stream&, std::int64_t, std::int64_t count,
-                             const std::byte* chunk, std::vector<std::uint8_t>& locals) {
+bool DispatchSource::is_sound(const RecordMeta& meta, NodeId source) const {
+  const Topology& topology = context_.engine->topology();
+  const auto ranks = static_cast<std::uint32_t>(topology.ranks());
+  if (meta.source_rank() >= ranks ||
+      topology.node_of(RankId(std::size_t{meta.source_rank()})) != source) {
+    return false;
+  }
+  for (int k = 0; k < context_.top_k; ++k) {
+    const RecordSlot slot = meta.slot(k);
+    if (slot.expert == -1) continue;
+    if (slot.expert < 0 || slot.expert >= context_.placement->experts()) return false;
+    const RankId owner = context_.placement->owner(ExpertId(slot.expert));
+    if (slot.row >= context_.counts->copies_of(RankId(std::size_t{meta.source_rank()}), owner)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Status DispatchSource::readers(const Stream& stream, std::int64_t first, std::int64_t count,
+                               const std::byte* chunk, std::vector<std::uint8_t>& locals) {
   const Topology& topology = context_.engine->topology();
   for (std::int64_t i = 0; i < count; ++i) {
     const RecordMeta meta(chunk + i * context_.shape.meta_bytes);
+    // Once, before anybody reads it: what follows uses the ids as indices.
+    if (!is_sound(meta, stream.pair.source)) {
+      return fail(ErrorCode::IntegrityError, stream.sender, "records",
+                  fmt::format("record {} from rank {} names a source, an expert or a row that can "
+                              "not be; the network or the sender is broken",
+                              first + i, stream.sender.value));
+    }
     for (int k = 0; k < context_.top_k; ++k) {
       const std::int32_t expert = meta.slot(k).expert;
       if (expert < 0) continue;
@@ -73,6 +102,7 @@ void DispatchSource::readers(const Stream&, std::int64_t, std::int64_t count,
       locals[static_cast<std::size_t>(topology.local_of(owner))] = 1;
     }
   }
+  return {};
 }
 
 void DispatchSource::report(PhaseReport& out) const {

@@ -88,6 +88,7 @@ void GateKeeper::publish_level(RailId rail, int level) {
 }
 
 void GateKeeper::heard(RailId rail, const FrameHeader& frame) {
+  if (frame.window > static_cast<std::uint32_t>(setup_.shape.windows)) return;
   const Topology& topology = setup_.engine->topology();
   const NodeId node = topology.node_of(RankId(static_cast<std::int32_t>(frame.source)));
   const SegmentMap& map = setup_.maps[static_cast<std::size_t>(setup_.engine->local())];

@@ -15,6 +15,14 @@ namespace railwave::exec {
 using transport::FrameHeader;
 using transport::FrameKind;
 
+namespace {
+
+/// Flag of a Header frame without payload: `first_record` and `records` are the low and high half
+/// of a bitmap of the ranks for which the sender's node waits, by local number.
+constexpr std::uint8_t kAbsence = 1;
+
+}  // namespace
+
 HeaderExchange::HeaderExchange(RankEngine& engine, std::vector<SegmentMap> maps)
     : engine_(engine),
       maps_(std::move(maps)),
@@ -55,8 +63,7 @@ void HeaderExchange::publish(const StepHeader& mine) {
 
 bool HeaderExchange::all_local() const {
   for (int local = 0; local < engine_.fabric().size(); ++local) {
-    const SegmentMap& map = maps_[static_cast<std::size_t>(local)];
-    if (word(local, map.header_word + 8 * parity()) != step_) return false;
+    if (!is_present(local)) return false;
   }
   return true;
 }
@@ -115,32 +122,79 @@ Status HeaderExchange::carry() {
 
 Result<bool> HeaderExchange::advance() {
   if (engine_.local() == 0) lead();
+  // Looked at before carry(): the node may become complete, and with it all nodes, in between, and
+  // this rank would go without having sent its node's headers.
+  const bool complete = word(0, maps_.front().leader_words + 8) == step_;
   if (Status carried = carry(); !carried) return fail(std::move(carried).error());
   // A header that UCX still holds would be stuck once this rank leaves the call.
-  return word(0, maps_.front().leader_words + 8) == step_ && engine_.unsent() == 0;
+  return complete && engine_.unsent() == 0;
+}
+
+bool HeaderExchange::is_present(int local) const {
+  const SegmentMap& map = maps_[static_cast<std::size_t>(local)];
+  return word(local, map.header_word + 8 * parity()) == step_;
+}
+
+std::uint64_t HeaderExchange::absent_here() const {
+  std::uint64_t absent = 0;
+  for (int local = 0; local < std::min(engine_.fabric().size(), 64); ++local) {
+    if (!is_present(local)) absent |= std::uint64_t{1} << local;
+  }
+  return absent;
+}
+
+Status HeaderExchange::tell_absent() {
+  const std::uint64_t absent = absent_here();
+  if (absent == 0) return {};
+  for (const Carried& carried : carried_) {
+    if (carried.sent) continue;
+    FrameHeader frame;
+    frame.kind = FrameKind::Header;
+    frame.flags = kAbsence;
+    frame.step = step_;
+    frame.first_record = static_cast<std::uint32_t>(absent);
+    frame.records = static_cast<std::uint32_t>(absent >> 32);
+    frame.destination = static_cast<std::uint32_t>(carried.route.receiver.value);
+    RAILWAVE_TRY(engine_.send(carried.route.sender_rail, frame, {}, 0));
+  }
+  return {};
+}
+
+void HeaderExchange::hear_absent(NodeId node, const FrameHeader& frame) {
+  const SegmentMap& map = maps_[static_cast<std::size_t>(engine_.local())];
+  const std::int64_t at = map.absent_words + 16 * node.value;
+  set_word(at, std::uint64_t{frame.records} << 32 | frame.first_record);
+  set_word(at + 8, frame.step);
+}
+
+std::uint64_t HeaderExchange::absent_there(NodeId node) const {
+  const HeaderRoute& route = from_[node.index()];
+  const int listener = engine_.topology().local_of(route.receiver);
+  // While the listener itself is away, nobody here can know of that node.
+  if (node_is_here(node) || !is_present(listener)) return 0;
+  const std::int64_t at = maps_[static_cast<std::size_t>(listener)].absent_words + 16 * node.value;
+  const std::uint64_t absent = word(listener, at + 8) == step_ ? word(listener, at) : 0;
+  const int carrier = engine_.topology().local_of(route.sender);
+  return absent != 0 || carrier >= 64 ? absent : std::uint64_t{1} << carrier;
 }
 
 Error HeaderExchange::late() const {
   const Topology& topology = engine_.topology();
-  std::string missing;
-  std::int32_t first = -1;
-  const auto add = [&](RankId rank) {
-    if (first < 0) first = rank.value;
-    missing += (missing.empty() ? "" : ", ") + std::to_string(rank.value);
-  };
+  std::vector<RankId> missing;
   for (int n = 0; n < topology.nodes(); ++n) {
     const NodeId node(n);
-    for (int local = 0; local < topology.ranks_at(node); ++local) {
-      const bool here = node == engine_.node()
-                            ? word(local, maps_[static_cast<std::size_t>(local)].header_word +
-                                              8 * parity()) == step_
-                            : node_is_here(node);
-      if (!here) add(topology.rank_at(node, local));
+    const std::uint64_t absent = node == engine_.node() ? absent_here() : absent_there(node);
+    for (int local = 0; local < std::min(topology.ranks_at(node), 64); ++local) {
+      if ((absent >> local & 1U) != 0) missing.push_back(topology.rank_at(node, local));
     }
   }
-  if (missing.empty()) missing = "none, but local rank 0 has not said so";
-  return Error{ErrorCode::Timeout, first, "header",
-               fmt::format("step {}: no header in time, waiting for ranks [{}]", step_, missing)};
+  if (missing.empty()) missing.push_back(topology.first_rank(engine_.node()));
+  std::string names;
+  for (const RankId rank : missing) {
+    names += (names.empty() ? "" : ", ") + std::to_string(rank.value);
+  }
+  return Error{ErrorCode::Timeout, missing.front().value, "header",
+               fmt::format("step {}: no header in time, waiting for ranks [{}]", step_, names)};
 }
 
 std::vector<StepHeader> HeaderExchange::collect() const {
@@ -169,7 +223,16 @@ Result<std::vector<StepHeader>> HeaderExchange::exchange(const StepHeader& mine,
   step_ = mine.step;
   for (Carried& carried : carried_) carried.sent = false;
   publish(mine);
-  RAILWAVE_TRY(engine_.run({[this] { return advance(); }, [this] { return late(); }, deadline}));
+  const Deadline now = Clock::now();
+  const RankEngine::Wait all{[this] { return advance(); }, [this] { return late(); }, deadline};
+  RankEngine::Wait half = all;
+  half.deadline = now + (deadline - now) / 2;
+  Status done = engine_.run(half);
+  if (!done && done.error().code == ErrorCode::Timeout) {
+    RAILWAVE_TRY(tell_absent());
+    done = engine_.run(all);
+  }
+  RAILWAVE_TRY(done);
   return collect();
 }
 
@@ -200,13 +263,23 @@ Status HeaderExchange::greet(const std::vector<std::vector<RankId>>& peers, Dead
        deadline});
 }
 
+bool HeaderExchange::is_due(const FrameHeader& frame) const {
+  const RankId source(static_cast<std::int32_t>(frame.source));
+  const NodeId node = engine_.topology().node_of(source);
+  if (node == engine_.node()) return false;
+  const HeaderRoute& route = from_[node.index()];
+  // A peer is in this rank's step or in the next one.
+  return route.sender == source && route.receiver == engine_.self() &&
+         (frame.step == step_ || frame.step == step_ + 1) &&
+         word(engine_.local(),
+              maps_[static_cast<std::size_t>(engine_.local())].remote_words +
+                  8 * (2 * node.value + static_cast<std::int64_t>(frame.step & 1))) < frame.step;
+}
+
 std::span<std::byte> HeaderExchange::place(RailId, const FrameHeader& frame) {
   const Topology& topology = engine_.topology();
   const NodeId node = topology.node_of(RankId(static_cast<std::int32_t>(frame.source)));
-  if (frame.kind != FrameKind::Header || node == engine_.node() ||
-      from_[node.index()].receiver != engine_.self()) {
-    return {};
-  }
+  if (frame.kind != FrameKind::Header || frame.flags != 0 || !is_due(frame)) return {};
   const SegmentMap& map = maps_[static_cast<std::size_t>(engine_.local())];
   const auto slot = static_cast<std::int64_t>(frame.step & 1) * topology.nodes() + node.value;
   return engine_.fabric().own().subspan(
@@ -221,6 +294,9 @@ void HeaderExchange::arrived(RailId rail, const FrameHeader& frame) {
     return;
   }
   const NodeId node = engine_.topology().node_of(source);
+  if (!is_due(frame)) return;
+  if (frame.flags == kAbsence) return hear_absent(node, frame);
+  if (frame.bytes == 0) return;
   const SegmentMap& map = maps_[static_cast<std::size_t>(engine_.local())];
   set_word(map.remote_words + 8 * (2 * node.value + static_cast<std::int64_t>(frame.step & 1)),
            frame.step);

@@ -9,8 +9,8 @@ namespace railwave::exec {
 
 PublishedRows::PublishedRows(const RankEngine& engine, const SegmentMap& map, int local,
                              std::int64_t parity) {
-  const std::byte* base = const_cast<RankEngine&>(engine).fabric().segment(local).data() +
-                          map.rows + parity * map.rows_stride;
+  const std::byte* base =
+      engine.fabric().segment(local).data() + map.rows + parity * map.rows_stride;
   rows_ = base;
   metas_ = base + map.metas;
 }

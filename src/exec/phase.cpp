@@ -61,6 +61,9 @@ void Phase::open_rails(RecordSource& source) {
           whole_node ? all_rails : std::vector<RailId>{rail},
           whole_node ? loads.node_gate(engine.node()) : loads.rail_gate(engine.node(), rail)}));
     }
+    // Each driver sees its part of the node's bytes only: it gets its part of the lead.
+    const auto drivers =
+        static_cast<std::int64_t>(engine.topology().drivers(engine.node(), rail).size());
     const RailFlow::Setup flow{setup_.engine,
                                keepers_.back().get(),
                                &source,
@@ -69,7 +72,7 @@ void Phase::open_rails(RecordSource& source) {
                                setup_.step,
                                rail,
                                static_cast<int>(setup_.plan->windows().size()),
-                               whole_node ? 0 : setup_.lead_bytes,
+                               whole_node ? 0 : setup_.lead_bytes / drivers,
                                setup_.slots->of(rail),
                                setup_.slots->slot_bytes()};
     flows_[rail.index()] = std::make_unique<RailFlow>(flow, streams_.inbound, streams_.outbound);
@@ -137,8 +140,15 @@ Error Phase::late() const {
       if (arrived_records(stream) < stream.records) ranks.insert(stream.sender.value);
     }
   }
+  if (ranks.empty()) {
+    // Everything planned is here, but a node does not say that it has come far enough.
+    for (const auto& flow : flows_) {
+      if (!flow) continue;
+      for (const RankId rank : flow->blockers()) ranks.insert(rank.value);
+    }
+  }
   return Error{ErrorCode::Timeout, ranks.empty() ? -1 : *ranks.begin(), what,
-               fmt::format("step {}: {} not finished in time, waiting for records of ranks [{}], "
+               fmt::format("step {}: {} not finished in time, waiting for ranks [{}], "
                            "{} frames not sent",
                            setup_.step, what, fmt::join(ranks, ", "), setup_.engine->unsent())};
 }

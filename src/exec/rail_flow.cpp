@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/fail.hpp"
 #include "transport/shared_word.hpp"
@@ -47,8 +48,9 @@ RailFlow::RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
   }
   for (const Stream& stream : inbound) {
     if (stream.receiver != self || stream.receiver_rail != setup.rail) continue;
-    In in{&stream, {}, 0, stream.records, {}, {}, false, 0};
+    In in{&stream, {}, {}, 0, stream.records, {}, {}, false, 0};
     in.have.resize(static_cast<std::size_t>(setup.shape.count(stream.records)));
+    in.placed.resize(in.have.size());
     in.readers.resize(static_cast<std::size_t>(setup.engine->fabric().size()));
     in.interval.source = setup.engine->topology().node_of(stream.sender);
     in.interval.rail = setup.rail;
@@ -143,23 +145,37 @@ RailFlow::In* RailFlow::find(const FrameHeader& frame) {
   return nullptr;
 }
 
-std::span<std::byte> RailFlow::place(const FrameHeader& frame) {
-  In* in = find(frame);
-  if (frame.kind != FrameKind::Records || in == nullptr ||
-      frame.first_record >= in->stream->records || frame.first_record % setup_.shape.records != 0) {
-    return {};
+std::optional<std::size_t> RailFlow::chunk_of(const In& in, const FrameHeader& frame) const {
+  if (frame.kind != FrameKind::Records || frame.first_record >= in.stream->records ||
+      frame.first_record % setup_.shape.records != 0) {
+    return std::nullopt;
   }
   const std::int64_t chunk = frame.first_record / setup_.shape.records;
-  const std::int64_t count = setup_.shape.records_in(chunk, in->stream->records);
-  const auto bytes = static_cast<std::size_t>(setup_.shape.payload(count));
-  if (frame.records != count || frame.bytes != bytes) return {};
-  if (in->have[static_cast<std::size_t>(chunk)]) {
-    duplicate_.resize(bytes);  // readers may be at the first copy already
-    return duplicate_;
+  const std::int64_t count = setup_.shape.records_in(chunk, in.stream->records);
+  if (frame.records != count ||
+      frame.bytes != static_cast<std::uint64_t>(setup_.shape.payload(count))) {
+    return std::nullopt;
   }
+  return static_cast<std::size_t>(chunk);
+}
+
+std::span<std::byte> RailFlow::stage_of(const In& in, std::size_t chunk) const {
+  const auto index = static_cast<std::int64_t>(chunk);
+  const std::int64_t count = setup_.shape.records_in(index, in.stream->records);
   const std::int64_t at =
-      setup_.map->stage + in->stream->stage_offset + chunk * setup_.shape.stride();
-  return setup_.engine->fabric().own().subspan(static_cast<std::size_t>(at), bytes);
+      setup_.map->stage + in.stream->stage_offset + index * setup_.shape.stride();
+  return setup_.engine->fabric().own().subspan(
+      static_cast<std::size_t>(at), static_cast<std::size_t>(setup_.shape.payload(count)));
+}
+
+std::span<std::byte> RailFlow::place(const FrameHeader& frame) {
+  In* in = find(frame);
+  if (in == nullptr) return {};
+  const auto chunk = chunk_of(*in, frame);
+  // A second copy is refused: readers may be at the first already.
+  if (!chunk || in->placed[*chunk]) return {};
+  in->placed[*chunk] = true;
+  return stage_of(*in, *chunk);
 }
 
 void RailFlow::begin(In& in, std::int64_t now) {
@@ -178,20 +194,24 @@ void RailFlow::arrived(const FrameHeader& frame) {
   In* in = find(frame);
   if (in == nullptr) return;
   const std::int64_t now = nanoseconds();
-  begin(*in, now);
-  if (frame.kind != FrameKind::Records) return;
-  const auto chunk = static_cast<std::size_t>(frame.first_record / setup_.shape.records);
-  if (in->have[chunk]) return;
-  in->have[chunk] = true;
-  in->interval.last_ns = now;
-  count(*in, frame.records);
-  const std::int64_t at = setup_.map->stage + in->stream->stage_offset +
-                          static_cast<std::int64_t>(chunk) * setup_.shape.stride();
-  setup_.source->readers(*in->stream, frame.first_record, frame.records,
-                         setup_.engine->fabric().own().data() + at, in->readers);
-  publish(*in);
-  if (in->missing == 0) finish(*in);
-  raise_level(*in, frame.records);
+  if (frame.kind == FrameKind::Begin) begin(*in, now);
+  const auto chunk = chunk_of(*in, frame);
+  if (chunk && in->placed[*chunk] && !in->have[*chunk]) take(*in, *chunk, now);
+}
+
+void RailFlow::take(In& in, std::size_t chunk, std::int64_t now) {
+  const auto index = static_cast<std::int64_t>(chunk);
+  const std::int64_t records = setup_.shape.records_in(index, in.stream->records);
+  begin(in, now);
+  Status sound = setup_.source->readers(*in.stream, index * setup_.shape.records, records,
+                                        stage_of(in, chunk).data(), in.readers);
+  if (!sound) return setup_.engine->break_off(std::move(sound).error());
+  in.have[chunk] = true;
+  in.interval.last_ns = now;
+  count(in, records);
+  publish(in);
+  if (in.missing == 0) finish(in);
+  raise_level(in, records);
 }
 
 void RailFlow::raise_level(const In& in, std::int64_t records) {
@@ -246,6 +266,22 @@ std::vector<RankId> RailFlow::awaited() const {
   for (const std::vector<In>& window : in_) {
     for (const In& in : window) {
       if (in.missing > 0) out.push_back(in.stream->sender);
+    }
+  }
+  return out;
+}
+
+std::vector<RankId> RailFlow::blockers() const {
+  std::vector<RankId> out;
+  if (window_ == setup_.windows) return out;
+  const Topology& topology = setup_.engine->topology();
+  for (const Out& waiting : out_[static_cast<std::size_t>(window_)]) {
+    if (waiting.next == waiting.stream->records) continue;
+    const NodeId to = topology.node_of(waiting.stream->receiver);
+    for (const NodeId node : setup_.keeper->gate().blockers(window_, to)) {
+      if (node == node_) continue;
+      const RailId far = topology.ingress(node_, node, setup_.rail);
+      out.push_back(topology.drivers(node, far).front());
     }
   }
   return out;

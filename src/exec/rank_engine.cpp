@@ -73,15 +73,21 @@ FrameHandler* RankEngine::handler_of(const FrameHeader& frame) {
 }
 
 bool RankEngine::is_early(const FrameHeader& frame) const {
-  return is_ours(frame) && frame.step > closed_step_ &&
-         (handler_ == nullptr || frame.step > open_step_);
+  // Nobody can be further ahead: to send records of a step a peer needs this rank's header of it,
+  // which is given after the step before has been closed.
+  return is_ours(frame) && handler_ == nullptr && frame.step == closed_step_ + 1;
+}
+
+bool RankEngine::is_kept(const FrameHeader& frame) const {
+  return std::any_of(early_.begin(), early_.end(),
+                     [&](const Early& early) { return early.frame == frame; });
 }
 
 std::span<std::byte> RankEngine::place(RailId rail, const FrameHeader& frame) {
   if (FrameHandler* handler = handler_of(frame)) return handler->place(rail, frame);
   // Senders have at most their send slots in flight before this rank is in the step, which bounds
   // what is kept here.
-  if (!is_early(frame)) return {};
+  if (!is_early(frame) || is_kept(frame)) return {};
   early_.push_back({rail, frame, std::vector<std::byte>(frame.bytes), false});
   return early_.back().payload;
 }
@@ -90,18 +96,21 @@ void RankEngine::arrived(RailId rail, const FrameHeader& frame) {
   const auto kept = std::find_if(early_.begin(), early_.end(), [&](const Early& early) {
     return !early.complete && early.frame == frame;
   });
-  FrameHandler* handler = handler_of(frame);
   if (kept != early_.end()) {
-    kept->complete = true;
-    if (handler == nullptr) return;
-    const Early early = std::move(*kept);
-    early_.erase(kept);
-    hand_over(early);
-  } else if (handler != nullptr) {
+    complete(kept);
+  } else if (FrameHandler* handler = handler_of(frame)) {
     handler->arrived(rail, frame);
-  } else if (frame.bytes == 0 && is_early(frame)) {
+  } else if (frame.bytes == 0 && is_early(frame) && !is_kept(frame)) {
     early_.push_back({rail, frame, {}, true});
   }
+}
+
+void RankEngine::complete(std::list<Early>::iterator kept) {
+  kept->complete = true;
+  if (is_early(kept->frame)) return;
+  const Early early = std::move(*kept);
+  early_.erase(kept);
+  if (handler_of(early.frame) != nullptr) hand_over(early);
 }
 
 void RankEngine::hand_over(const Early& early) {
@@ -130,7 +139,9 @@ void RankEngine::open_step(std::uint64_t step, FrameHandler* handler) {
 void RankEngine::close_step(std::uint64_t step) {
   handler_ = nullptr;
   closed_step_ = std::max(closed_step_, step);
-  std::erase_if(early_, [&](const Early& early) { return early.frame.step <= step; });
+  // A rail may still write into one that is not complete.
+  std::erase_if(early_,
+                [&](const Early& early) { return early.frame.step <= step && early.complete; });
 }
 
 Status RankEngine::send(RailId rail, FrameHeader frame, std::span<const std::byte> payload,
@@ -146,10 +157,13 @@ Status RankEngine::send(RailId rail, FrameHeader frame, std::span<const std::byt
   return {};
 }
 
+void RankEngine::break_off(Error why) {
+  if (!failure_) failure_ = std::move(why);
+}
+
 void RankEngine::lost(RankId peer, const Error& why) {
-  if (failure_) return;
-  failure_ = Error{ErrorCode::PeerFailed, peer.value, "peer",
-                   fmt::format("rank {} is gone: {}", peer.value, why.message)};
+  break_off(Error{ErrorCode::PeerFailed, peer.value, "peer",
+                  fmt::format("rank {} is gone: {}", peer.value, why.message)});
 }
 
 Status RankEngine::progress() {
@@ -188,8 +202,9 @@ Status RankEngine::run(const Wait& wait) {
     const Result<bool> done = wait.advance();
     if (!done) return fail(done.error());
     if (*done) return {};
-    if (!arm_all()) continue;
+    // Before arm_all(): a rail that is never at rest must not hide the deadline.
     if (expired || Clock::now() >= wait.deadline) return fail(wait.late());
+    if (!arm_all()) continue;
     RAILWAVE_TRY(sleep(wait.deadline, expired));
   }
 }

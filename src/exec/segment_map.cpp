@@ -83,6 +83,7 @@ SegmentMap SegmentMap::of(const Topology& topology, const Limits& limits, RankId
   map.level_words = bump.take(8 * rails);
   map.heard_words = bump.take(8 * rails * nodes);
   map.remote_words = bump.take(8 * 2 * nodes);
+  map.absent_words = bump.take(8 * 2 * nodes);
   map.stream_words = bump.take(8 * std::max(forth.streams, back.streams));
   map.header_stride = round_up(header, kLine);
   map.header = bump.take(2 * map.header_stride);

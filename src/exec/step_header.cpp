@@ -130,6 +130,23 @@ Status agree(std::span<const StepHeader> headers) {
   return {};
 }
 
+Status check_counts(std::span<const StepHeader> headers, std::int64_t max_tokens) {
+  for (std::size_t p = 0; p < headers.size(); ++p) {
+    const StepHeader& header = headers[p];
+    const auto too_many = [&](std::uint32_t count) { return count > header.tokens; };
+    if (header.tokens <= max_tokens &&
+        std::none_of(header.records.begin(), header.records.end(), too_many) &&
+        std::none_of(header.copies.begin(), header.copies.end(), too_many)) {
+      continue;
+    }
+    return fail(ErrorCode::ProtocolViolation, RankId(p), "records",
+                fmt::format("the header of rank {} says {} tokens (at most {}) and more records "
+                            "than it can have; the network or the sender is broken",
+                            p, header.tokens, max_tokens));
+  }
+  return {};
+}
+
 StepCounts StepCounts::of(std::span<const StepHeader> headers, int nodes) {
   StepCounts counts;
   counts.nodes = nodes;

@@ -17,7 +17,7 @@ using railwave::Topology;
 
 int phase_count() {
   const char* asked = std::getenv("RAILWAVE_RANDOM_PHASES");
-  return asked != nullptr ? std::atoi(asked) : 250;
+  return asked != nullptr ? std::atoi(asked) : RAILWAVE_RANDOM_PHASES_BY_DEFAULT;
 }
 
 CommunicatorOptions settings(const phases::Shape& shape, RankId self) {

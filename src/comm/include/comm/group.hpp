@@ -59,6 +59,9 @@ class Group {
   }
   /// Notes an error that ends the group; passes every error on.
   Error keep(Error error);
+  /// Once headers or records move, an error of any code leaves the ranks at different places: the
+  /// codes that would leave the group usable become Internal.
+  static Error midway(Error error);
   [[nodiscard]] Deadline operation_deadline() const;
   void leave();
 
@@ -68,9 +71,11 @@ class Group {
   exec::Limits limits_;
   std::vector<exec::SegmentMap> maps_;  // of the node's ranks
   std::unique_ptr<AllGather> all_gather_;
-  std::unique_ptr<exec::RankEngine> engine_;
+  // The engine is destroyed before the two below, hence declared after them: its rails may still
+  // read what they were given to send, and UCX completes what is in flight when a rail is closed.
   std::unique_ptr<exec::HeaderExchange> headers_;
   std::unique_ptr<exec::SendSlots> slots_;
+  std::unique_ptr<exec::RankEngine> engine_;
   std::uint64_t id_ = 0;
   std::uint64_t step_ = 0;
   std::optional<Error> ended_;

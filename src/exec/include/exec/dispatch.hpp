@@ -37,13 +37,15 @@ class DispatchSource : public RecordSource {
  public:
   explicit DispatchSource(const DispatchContext& context);
   void pack(const Stream& stream, std::int64_t first, std::int64_t count, std::byte* out) override;
-  void readers(const Stream& stream, std::int64_t first, std::int64_t count, const std::byte* chunk,
-               std::vector<std::uint8_t>& locals) override;
+  /// Errors: IntegrityError for a meta whose source, experts or rows can not be.
+  Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
+                 const std::byte* chunk, std::vector<std::uint8_t>& locals) override;
   /// Adds the time spent packing own and others' records.
   void report(PhaseReport& out) const;
 
  private:
   const std::vector<RecordOwner>& owners_of(const Stream& stream);
+  [[nodiscard]] bool is_sound(const RecordMeta& meta, NodeId source) const;
   DispatchContext context_;
   std::vector<PublishedRows> published_;  // [G]
   std::vector<std::int64_t> first_meta_;  // [G, N]

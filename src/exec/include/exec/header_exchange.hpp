@@ -17,13 +17,17 @@ namespace railwave::exec {
 /// Every rank publishes its header in its segment; local rank 0 waits for its neighbours and tells
 /// the ranks that carry the node's headers to the other nodes (header_route); local rank 0 waits
 /// for all nodes and tells everyone. Each rank wakes once.
-/// Threads: the engine's.
+/// When half of the time is gone and a node's headers are not together, the ranks that would carry
+/// them tell the other nodes which ranks are missing (an *absence*), so that everybody's error
+/// names the same ranks; a rank that can not even say that is itself the late one. Threads: the
+/// engine's.
 class HeaderExchange : public FrameHandler {
  public:
   /// `maps`: of every rank of the node, by local number.
   HeaderExchange(RankEngine& engine, std::vector<SegmentMap> maps);
 
-  /// All ranks' headers [P]. Errors: Timeout naming a rank whose header is missing; PeerFailed.
+  /// All ranks' headers [P]. Errors: Timeout naming the ranks whose headers are missing;
+  /// PeerFailed.
   Result<std::vector<StepHeader>> exchange(const StepHeader& mine, Deadline deadline);
   /// Sends a Hello to `peers` on each rail and waits for theirs: proves every endpoint.
   /// peers[R]: ranks to greet on each rail that this rank drives.
@@ -43,6 +47,14 @@ class HeaderExchange : public FrameHandler {
   Result<bool> advance();
   void lead();
   Status carry();
+  /// Is this the first header of the step from the rank that carries its node's?
+  [[nodiscard]] bool is_due(const transport::FrameHeader& frame) const;
+  Status tell_absent();
+  void hear_absent(NodeId node, const transport::FrameHeader& frame);
+  [[nodiscard]] bool is_present(int local) const;
+  /// Bitmaps of late ranks by local number (of the first 64 of a node).
+  [[nodiscard]] std::uint64_t absent_here() const;
+  [[nodiscard]] std::uint64_t absent_there(NodeId node) const;
   [[nodiscard]] bool all_local() const;
   [[nodiscard]] bool all_remote() const;
   [[nodiscard]] bool node_is_here(NodeId node) const;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,17 +27,34 @@ class RecordSource {
   virtual void pack(const Stream& stream, std::int64_t first, std::int64_t count,
                     std::byte* out) = 0;
   /// Adds to `locals` ([G], 0 or 1) the local ranks that read records of this chunk of the inbound
-  /// stream; `chunk` is its [metas][rows].
-  virtual void readers(const Stream& stream, std::int64_t first, std::int64_t count,
-                       const std::byte* chunk, std::vector<std::uint8_t>& locals) = 0;
+  /// stream; `chunk` is its [metas][rows]. Called once for each chunk, before anybody reads it.
+  /// Errors: IntegrityError when the chunk says what can not be.
+  [[nodiscard]] virtual Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
+                                       const std::byte* chunk,
+                                       std::vector<std::uint8_t>& locals) = 0;
 };
 
-/// The window engine of one rail. What happens when:
-///   push()     fills free slots with the current window's chunks, destinations in turn, as far as
-///              the gate allows; the window ends when all its chunks are queued; then the next
-///   place()    a chunk goes straight to its place in the stage, known since the header
-///   arrived()  marks the chunk; publishes how many records of the stream are there in order;
-///              a complete stream wakes its readers; a new level goes to the gate
+/// The window engine of one rail. What happens when, and why so:
+///
+///   a window going out
+///   state    leaves it when              then                            because
+///   waiting  the gate allows a receiver  Begin, then chunks to it        fan-in counts from Begin
+///   open     a slot is free              the next receiver's chunk       receivers take turns, so
+///            (push(), sent())                                            none takes all the slots
+///   open     all chunks are queued       the next window: waiting        queued is enough: the
+///                                                                        receiver says when it
+///                                                                        has them
+///
+///   a chunk coming in
+///   state    leaves it when              then                            because
+///   planned  place() of a frame as       lies in the stage, placed       its place is known since
+///            planned                                                     the header: no copy
+///   placed   arrived(), contents sound   counted: records in order are   a word never overtakes
+///                                        published, level to the gate    its data
+///   placed   arrived(), contents not     the phase breaks off            nobody may read it
+///   placed,  place() or arrived() again  refused                         readers may be at it
+///   counted
+///   A stream whose last chunk is counted wakes its readers: once, not for each chunk.
 /// Threads: the engine's.
 class RailFlow {
  public:
@@ -63,9 +81,10 @@ class RailFlow {
   void sent(std::uint64_t token);
   /// Everything planned is queued and has arrived.
   [[nodiscard]] bool done() const { return window_ == setup_.windows && arriving_ == 0; }
-  /// For the error that says who is late: the ranks whose records are missing, and the nodes that
-  /// keep this rank from starting its window.
+  /// For the error that says who is late: the ranks whose records are missing, and the ranks that
+  /// would tell of the nodes that keep this rank from starting its window.
   [[nodiscard]] std::vector<RankId> awaited() const;
+  [[nodiscard]] std::vector<RankId> blockers() const;
   /// Adds what was counted to the report.
   void report(PhaseReport& out) const;
 
@@ -77,6 +96,7 @@ class RailFlow {
   };
   struct In {
     const Stream* stream;
+    std::vector<bool> placed;   ///< by chunk: it has been told where to lie
     std::vector<bool> have;     ///< by chunk
     std::int64_t in_order = 0;  ///< leading chunks that are there
     std::int64_t missing = 0;   ///< records
@@ -89,6 +109,10 @@ class RailFlow {
   Status send_chunk(Out& out);
   Status send_begin(Out& out);
   [[nodiscard]] In* find(const transport::FrameHeader& frame);
+  [[nodiscard]] std::optional<std::size_t> chunk_of(const In& in,
+                                                    const transport::FrameHeader& frame) const;
+  [[nodiscard]] std::span<std::byte> stage_of(const In& in, std::size_t chunk) const;
+  void take(In& in, std::size_t chunk, std::int64_t now);
   void begin(In& in, std::int64_t now);
   void count(In& in, std::int64_t records);
   void publish(In& in);
@@ -105,7 +129,6 @@ class RailFlow {
   std::int64_t arriving_ = 0;  // inbound records that are missing
   sched::LevelCounter levels_;
   int level_ = 0;
-  std::vector<std::byte> duplicate_;  // where a chunk goes that is there already
   std::vector<int> active_;  // [N] streams of the node that are between first and last byte
   int fan_in_ = 0;           // nodes with such streams
   int max_fan_in_ = 0;

@@ -55,6 +55,7 @@ class RankEngine {
   [[nodiscard]] NodeId node() const { return parts_.topology.node_of(parts_.self); }
   [[nodiscard]] int local() const { return parts_.fabric->local(); }
   [[nodiscard]] transport::NodeFabric& fabric() { return *parts_.fabric; }
+  [[nodiscard]] const transport::NodeFabric& fabric() const { return *parts_.fabric; }
   [[nodiscard]] bool drives(RailId rail) const { return parts_.rails[rail.index()] != nullptr; }
 
   /// REQUIRES: drives(rail).
@@ -64,8 +65,11 @@ class RankEngine {
   void set_control(FrameHandler* control) { control_ = control; }
   /// Frames of `step` go to `handler` until close_step(); early ones are handed over now.
   void open_step(std::uint64_t step, FrameHandler* handler);
-  /// Frames of this step and of earlier ones are refused from now on.
+  /// Frames of this step and of earlier ones are refused from now on; those of the step after it
+  /// are kept. Steps are closed one after the other, from 1.
   void close_step(std::uint64_t step);
+  /// A handler found a frame that can not be right: run() returns `why`, now and ever after.
+  void break_off(Error why);
 
   /// Fills in job, generation, source and rail, and queues the frame on `rail`.
   Status send(RailId rail, transport::FrameHeader frame, std::span<const std::byte> payload,
@@ -98,6 +102,8 @@ class RankEngine {
   bool arm_all();
   std::span<std::byte> place(RailId rail, const transport::FrameHeader& frame);
   void arrived(RailId rail, const transport::FrameHeader& frame);
+  [[nodiscard]] bool is_kept(const transport::FrameHeader& frame) const;
+  void complete(std::list<Early>::iterator kept);
   void hand_over(const Early& early);
   [[nodiscard]] FrameHandler* handler_of(const transport::FrameHeader& frame);
   [[nodiscard]] bool is_ours(const transport::FrameHeader& frame) const;

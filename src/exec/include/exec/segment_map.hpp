@@ -18,7 +18,7 @@ namespace railwave::exec {
 /// A step's records arrive only after every rank has entered the step, so one stage serves.
 ///
 /// Size (the memory that a rank reserves beyond the caller's buffers, besides send slots):
-///   words            8 (4 + R + R N + streams), streams = most streams that end at the rank
+///   words            8 (4 + R + R N + 4 N + streams), streams = most streams that end at the rank
 ///   headers          2 (1 + nodes that send their header to this rank's node here) G H,
 ///                    H = 48 + 4 (N + P), G = most ranks of a node
 ///   rows             2 (max(T, recv_rows) row + T min(N, K) meta)
@@ -32,6 +32,7 @@ struct SegmentMap {
   std::int64_t level_words = 0;  ///< [R] windows that this driver has received (step, level)
   std::int64_t heard_words = 0;  ///< [R, N] levels heard from other nodes (step, level)
   std::int64_t remote_words = 0;  ///< [N] step of the newest header of node n, [2] by parity
+  std::int64_t absent_words = 0;  ///< [N, 2] bitmap of ranks that node n waits for, and its step
   std::int64_t stream_words = 0;  ///< [streams] records that have arrived in order (step, count)
   // Regions.
   std::int64_t header = 0;         ///< [2] own header

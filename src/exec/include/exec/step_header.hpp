@@ -51,6 +51,11 @@ StepHeader decode_step_header(std::span<const std::byte> bytes, int nodes, int r
 /// capacity, with need and have.
 Status agree(std::span<const StepHeader> headers);
 
+/// Counts beyond what the group reserved memory for can only come from a broken header.
+/// Errors: ProtocolViolation naming the lowest rank that says more than `max_tokens` tokens, or
+/// more records or copies for one receiver than it has tokens.
+Status check_counts(std::span<const StepHeader> headers, std::int64_t max_tokens);
+
 /// Records and row copies of one step, from agreed headers.
 struct StepCounts {
   int nodes = 0;
@@ -63,6 +68,9 @@ struct StepCounts {
   static StepCounts of(std::span<const StepHeader> headers, int nodes);
   [[nodiscard]] std::int64_t records_of(RankId source, NodeId destination) const {
     return records[source.index() * static_cast<std::size_t>(nodes) + destination.index()];
+  }
+  [[nodiscard]] std::int64_t copies_of(RankId source, RankId destination) const {
+    return copies[source.index() * static_cast<std::size_t>(ranks) + destination.index()];
   }
   [[nodiscard]] std::int64_t first_row_of(RankId source, RankId destination) const {
     return first_row[source.index() * static_cast<std::size_t>(ranks) + destination.index()];

@@ -1,0 +1,246 @@
+// One rank in a phase against a hand that sends it frames: what counts, what is refused.
+#include <cstring>
+#include <functional>
+#include <list>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "exec/loopback_ranks.hpp"
+#include "exec/phase.hpp"
+
+namespace {
+
+using engines::Cluster;
+using engines::in_ms;
+using railwave::ErrorCode;
+using railwave::NodeId;
+using railwave::NodePair;
+using railwave::RailId;
+using railwave::RankId;
+using railwave::StartPolicy;
+using railwave::Status;
+using railwave::Topology;
+using railwave::exec::ChunkShape;
+using railwave::exec::Phase;
+using railwave::exec::PhaseSetup;
+using railwave::exec::RecordSource;
+using railwave::exec::SendSlots;
+using railwave::exec::Stream;
+using railwave::plan::DispatchPlan;
+using railwave::transport::FrameHeader;
+using railwave::transport::FrameKind;
+
+constexpr std::int64_t kRow = 16;
+
+/// Packs bytes of 1; refuses what comes when told to.
+class Source final : public RecordSource {
+ public:
+  void pack(const Stream&, std::int64_t, std::int64_t count, std::byte* out) override {
+    std::memset(out, 1, static_cast<std::size_t>(count * kRow));
+    packed += count;
+  }
+  Status readers(const Stream&, std::int64_t, std::int64_t count, const std::byte*,
+                 std::vector<std::uint8_t>& locals) override {
+    if (broken) return tl::unexpected(railwave::Error{ErrorCode::IntegrityError, 0, "records", ""});
+    locals[0] = 1;
+    seen += count;
+    return {};
+  }
+  bool broken = false;
+  std::int64_t packed = 0;
+  std::int64_t seen = 0;
+};
+
+/// Three nodes of one rank on one rail. Rank 1 runs the phase; the engines of ranks 0 and 2 only
+/// send what the test says.
+class PhaseFrames : public testing::Test {
+ protected:
+  PhaseFrames()
+      : cluster_(*Topology::uniform(3, 1, 1), engines::small_limits()),
+        slots_(cluster_.engine(1), cluster_.limits) {}
+
+  /// records[s][d]
+  void plan(const std::vector<std::vector<std::int64_t>>& records,
+            const railwave::Windows& windows) {
+    railwave::RailCounts counts(3, 1);
+    for (std::size_t s = 0; s < 3; ++s) {
+      for (std::size_t d = 0; d < 3; ++d) {
+        if (s != d) counts.set(NodeId(s), RailId(0), NodeId(d), records[s][d]);
+      }
+    }
+    plan_ = *DispatchPlan::create(cluster_.topology, counts, {railwave::Path::Native, windows});
+    PhaseSetup setup;
+    setup.engine = &cluster_.engine(1);
+    setup.plan = &*plan_;
+    setup.step = 1;
+    setup.shape = ChunkShape::of(0, kRow, 4 * kRow);
+    setup.maps = cluster_.maps_of(1);
+    setup.slots = &slots_;
+    setup.policy = StartPolicy::Grant;
+    phase_.emplace(setup);
+  }
+
+  /// Five records from rank 0 to rank 1: a frame of four and one of one.
+  void plan_five_records() { plan({{0, 5, 0}, {0, 0, 0}, {0, 0, 0}}, {}); }
+
+  static FrameHeader records(std::uint32_t first, std::uint32_t count) {
+    FrameHeader frame;
+    frame.kind = FrameKind::Records;
+    frame.step = 1;
+    frame.destination = 1;
+    frame.first_record = first;
+    frame.records = count;
+    return frame;
+  }
+
+  void send(const FrameHeader& frame, std::int64_t bytes, int fill, int from = 0) {
+    payloads_.emplace_back(static_cast<std::size_t>(bytes),
+                           std::byte{static_cast<unsigned char>(fill)});
+    ASSERT_TRUE(cluster_.engine(from).send(RailId(0), frame, payloads_.back(), 0));
+  }
+
+  /// Runs the phase; `hand` is called once, when it has begun.
+  Status run(const std::function<void()>& hand, int milliseconds) {
+    bool begun = false;
+    return phase_->run(
+        source_,
+        [&] {
+          if (!begun) hand();
+          begun = true;
+          return true;
+        },
+        in_ms(milliseconds));
+  }
+  [[nodiscard]] const Stream& inbound() const { return phase_->streams().inbound.front(); }
+  [[nodiscard]] int byte_at(std::int64_t record) const {
+    const ChunkShape shape = ChunkShape::of(0, kRow, 4 * kRow);
+    return std::to_integer<int>(
+        phase_->stage_of(inbound())[shape.row_offset(record, inbound().records)]);
+  }
+  [[nodiscard]] std::uint64_t refused() { return cluster_.engine(1).rail(RailId(0)).refused(); }
+
+  Cluster cluster_;
+  SendSlots slots_;
+  Source source_;
+  std::optional<DispatchPlan> plan_;
+  std::optional<Phase> phase_;
+  std::list<std::vector<std::byte>> payloads_;
+};
+
+TEST_F(PhaseFrames, EndsWhenAllRecordsAreThere) {
+  plan_five_records();
+  ASSERT_TRUE(run(
+      [&] {
+        send(records(4, 1), kRow, 7);  // the last first
+        send(records(0, 4), 4 * kRow, 6);
+      },
+      5000));
+  EXPECT_EQ(phase_->arrived_records(inbound()), 5);
+  EXPECT_EQ(byte_at(0), 6);
+  EXPECT_EQ(byte_at(4), 7);
+  EXPECT_EQ(source_.seen, 5);
+}
+
+TEST_F(PhaseFrames, CountsInOrderOnly) {
+  plan_five_records();
+  const Status status = run([&] { send(records(4, 1), kRow, 7); }, 50);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::Timeout);
+  EXPECT_EQ(status.error().rank, 0);
+  EXPECT_EQ(phase_->arrived_records(inbound()), 0);
+}
+
+TEST_F(PhaseFrames, WithoutPayloadDoNotCount) {
+  plan_five_records();
+  const Status status = run(
+      [&] {
+        send(records(0, 4), 0, 0);
+        send(records(4, 1), 0, 0);
+        send(records(4'000'000, 1), 0, 0);
+        send(records(3, 1), 0, 0);
+      },
+      50);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(phase_->arrived_records(inbound()), 0);
+  EXPECT_EQ(source_.seen, 0);
+}
+
+TEST_F(PhaseFrames, ThatDoNotFitThePlanAreRefused) {
+  plan_five_records();
+  ASSERT_TRUE(run(
+      [&] {
+        send(records(0, 5), 5 * kRow, 1);    // more than a frame holds
+        send(records(1, 4), 4 * kRow, 1);    // begins inside a frame
+        send(records(4, 4), 4 * kRow, 1);    // ends behind the stream
+        send(records(8, 1), kRow, 1);        // begins behind it
+        send(records(0, 4), 3 * kRow, 1);    // says one thing, holds another
+        FrameHeader window = records(0, 4);  // of no window
+        window.window = 7;
+        send(window, 4 * kRow, 1);
+        send(records(0, 4), 4 * kRow, 1, 2);  // of a rank that has nothing to send
+        FrameHeader level = records(0, 4);    // a level has no payload
+        level.kind = FrameKind::Grant;
+        send(level, 4 * kRow, 1);
+        send(records(0, 4), 4 * kRow, 6);
+        send(records(4, 1), kRow, 7);
+      },
+      5000));
+  EXPECT_EQ(refused(), 8U);
+  EXPECT_EQ(byte_at(0), 6);
+  EXPECT_EQ(byte_at(4), 7);
+}
+
+TEST_F(PhaseFrames, TheFirstCopyStays) {
+  plan_five_records();
+  ASSERT_TRUE(run(
+      [&] {
+        for (const int fill : {6, 9}) send(records(0, 4), 4 * kRow, fill);
+        send(records(4, 1), kRow, 7);
+      },
+      5000));
+  EXPECT_EQ(byte_at(0), 6);
+  EXPECT_EQ(refused(), 1U);
+  EXPECT_EQ(source_.seen, 5);
+}
+
+TEST_F(PhaseFrames, AChunkThatCanNotBeEndsThePhase) {
+  plan_five_records();
+  source_.broken = true;
+  const Status status = run([&] { send(records(0, 4), 4 * kRow, 6); }, 5000);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::IntegrityError);
+  EXPECT_EQ(phase_->arrived_records(inbound()), 0) << "nobody may read it";
+}
+
+/// Rank 2 sends to 0 in window 0 and rank 1 in window 1: rank 1 waits for rank 0's grant.
+class GrantFrames : public PhaseFrames, public testing::WithParamInterface<std::uint32_t> {
+ protected:
+  GrantFrames() {
+    plan({{0, 0, 0}, {3, 0, 0}, {3, 0, 0}},
+         {{NodePair{NodeId(2), NodeId(0)}}, {NodePair{NodeId(1), NodeId(0)}}});
+  }
+  void grant(std::uint32_t level) {
+    FrameHeader frame = records(0, 0);
+    frame.kind = FrameKind::Grant;
+    frame.window = level;
+    send(frame, 0, 0);
+  }
+};
+
+TEST_F(GrantFrames, OfThePlanStartAWindow) {
+  EXPECT_TRUE(run([&] { grant(1); }, 5000));
+  EXPECT_EQ(source_.packed, 3);
+}
+
+TEST_P(GrantFrames, OfLevelsThatAreNotDoNothing) {
+  const Status status = run([&] { grant(GetParam()); }, 50);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().rank, 0) << status.error().message;
+  EXPECT_EQ(source_.packed, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, GrantFrames,
+                         testing::Values(0U, 3U, 0xffffffU, 0x1000001U, 0xffffffffU));
+
+}  // namespace
