@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <random>
 #include <string>
@@ -163,17 +164,25 @@ inline railwave::Placement placement_of(const Shape& s) {
   return *railwave::Placement::from_owners(owner, ranks);
 }
 
+/// A path, and what the caller does before each call of the group (nothing by default).
+struct Taking {
+  Taking(railwave::Path path_, std::function<void()> before_ = [] {})
+      : path(path_), before(std::move(before_)) {}
+  railwave::Path path;
+  std::function<void()> before;
+};
+
 /// Dispatches, checks every element of the received rows, hands random rows to combine and checks
 /// every bit of the sums. A sentence for the first thing that is wrong, nothing when all is right.
 /// `hash` gets a hash of the combined output.
 inline std::optional<std::string> check(railwave::Communicator& group, RankId self, const Shape& s,
-                                        railwave::Path path, std::uint64_t* hash = nullptr) {
+                                        const Taking& taking, std::uint64_t* hash = nullptr) {
   const reference::Model& m = s.model;
   const int p = self.value;
   const int tokens = m.tokens(self.index());
   const int width = m.bf16 ? 2 : 4;
   const std::string where = "seed " + std::to_string(s.seed) + ", path " +
-                            std::string(to_string(path)) + ", rank " + std::to_string(p) + ": ";
+                            std::string(to_string(taking.path)) + ", rank " + std::to_string(p) + ": ";
   std::vector<std::byte> x(static_cast<std::size_t>(tokens * m.hidden * width));
   for (int t = 0; t < tokens; ++t) {
     for (int h = 0; h < m.hidden; ++h) {
@@ -191,8 +200,9 @@ inline std::optional<std::string> check(railwave::Communicator& group, RankId se
   in.top_k = m.top_k;
   in.topk_idx = m.idx[self.index()];
   in.topk_weights = weights;
-  in.path = path;
+  in.path = taking.path;
   in.windows = s.windows;
+  taking.before();
   auto received = group.dispatch(in);
   if (!received) return where + to_string(received.error());
   const std::vector<reference::Row> rows = reference::received_rows(m, p);
@@ -232,6 +242,7 @@ inline std::optional<std::string> check(railwave::Communicator& group, RankId se
   co.hidden = m.hidden;
   co.dtype = in.dtype;
   co.out = out;
+  taking.before();
   const auto combined = group.combine(co);
   if (!combined) return where + to_string(combined.error());
   const std::vector<float> y =
