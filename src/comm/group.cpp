@@ -74,7 +74,8 @@ Status Group::build(Wiring wiring) {
   for (int r = 0; r < topology_.rails(); ++r) {
     const auto drivers = topology_.drivers(node, RailId(r));
     parts.rails.emplace_back();
-    if (!topology_.live(node, RailId(r)) ||
+    // One node has nobody to reach by rail: nothing is opened.
+    if (topology_.nodes() == 1 || !topology_.live(node, RailId(r)) ||
         std::find(drivers.begin(), drivers.end(), options_.self) == drivers.end()) {
       continue;
     }

@@ -10,3 +10,5 @@ railwave_test(cases_loopback_test SOURCES cases_loopback_test.cpp ROOMS comm tes
               LIBRARIES comm_cases LABELS loopback TIMEOUT 240 PROCESSORS 2)
 railwave_test(cases_cluster_test SOURCES cases_cluster_test.cpp ROOMS comm testbed
               LIBRARIES comm_cases LABELS cluster TIMEOUT 300 PROCESSORS 2)
+railwave_test(random_phases_cluster_test SOURCES random_phases_cluster_test.cpp ROOMS comm testbed
+              LIBRARIES comm_cases fmt::fmt LABELS cluster TIMEOUT 300 PROCESSORS 2)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +52,9 @@ struct Case {
   std::vector<Shape> shapes;
   void (*body)(Rank&);
 };
+
+/// For GoogleTest's messages.
+inline void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 
 const std::vector<Case>& all_cases();
 /// REQUIRES: there is one of this name.
