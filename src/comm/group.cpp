@@ -155,6 +155,8 @@ Group::~Group() {
 
 void Group::leave() {
   // A rank that goes while others still read its rows or wait for its frames would fail their step.
+  // The first to hear of everyone go while the others are still about to, so a loss is no news.
+  engine_->expect_departures();
   StepHeader header;
   header.operation = Operation::Leave;
   (void)exchange(header, {}, Clock::now() + std::chrono::seconds(2));

@@ -18,6 +18,7 @@ testbed::ClusterSpec spec_of(const Shape& shape) {
   testbed::ClusterSpec spec;
   spec.ranks_per_node = shape.ranks_per_node;
   spec.rails = shape.rails;
+  spec.live = shape.live;
   spec.rate = 1'000'000'000;  // the answers count here, not the time
   return spec;
 }

@@ -31,5 +31,13 @@ TEST(SameBits, InTwentyRunsWithRandomDelays) {
   }
 }
 
+// With late frames some nodes have heard of all while others still wait.
+TEST(Leaving, TakesNoTimeWhenFramesAreLate) {
+  const Case& one = case_named("leave_at_once");
+  for (int run = 1; run <= 5 && !HasFailure(); ++run) {
+    run_on_threads(one, one.shapes.front().topology(), {run});
+  }
+}
+
 }  // namespace
 }  // namespace cases

@@ -12,7 +12,12 @@ namespace cases {
 std::string Shape::name() const {
   std::string out;
   for (const int ranks : ranks_per_node) out += std::to_string(ranks) + "_";
-  return out + "rails" + std::to_string(rails);
+  out += "rails" + std::to_string(rails);
+  for (const auto& node : live) {
+    out += "_";
+    for (const bool up : node) out += up ? "1" : "0";
+  }
+  return out;
 }
 
 namespace {
@@ -21,6 +26,9 @@ namespace {
 const std::vector<Shape> kTwoRanks{{{2}, 1}, {{1, 1}, 1}, {{1, 1}, 3}};
 const std::vector<Shape> kThreeRanks{{{3}, 1}, {{2, 1}, 1}, {{1, 1, 1}, 3}};
 const std::vector<Shape> kFourRanks{{{4}, 1}, {{2, 2}, 1}, {{2, 2}, 4}, {{1, 3}, 3}};
+// Two ranks of node 1 drive no rail: they hear from nobody but their neighbours.
+const Shape kMissingRail{
+    {4, 4, 4, 4}, 2, {{true, true}, {true, false}, {true, true}, {true, true}}};
 
 }  // namespace
 
@@ -44,7 +52,8 @@ const std::vector<Case>& all_cases() {
       {"d12_one_rail", {{{2, 2}, 1}}, d12_one_rail},
       {"d18_smaller_after_larger", kTwoRanks, d18_smaller_after_larger},
       {"d22_same_bits", kFourRanks, d22_same_bits},
-      {"d23_special_values", kTwoRanks, d23_special_values}};
+      {"d23_special_values", kTwoRanks, d23_special_values},
+      {"leave_at_once", {kMissingRail}, leave_at_once}};
   return cases;
 }
 

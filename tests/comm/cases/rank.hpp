@@ -42,7 +42,10 @@ struct Rank {
 struct Shape {
   std::vector<int> ranks_per_node;
   int rails = 1;
-  [[nodiscard]] Topology topology() const { return *Topology::create({ranks_per_node, rails}); }
+  std::vector<std::vector<bool>> live{};  ///< [N][R], empty: all
+  [[nodiscard]] Topology topology() const {
+    return *Topology::create({ranks_per_node, rails, {}, live, {}});
+  }
   [[nodiscard]] std::string name() const;  ///< "2_2_rails4"
 };
 

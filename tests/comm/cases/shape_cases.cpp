@@ -1,6 +1,7 @@
 // Shapes that fit nothing: one hot expert, odd rows, uneven experts, one rank, one node, one rail.
+#include <chrono>
 #include <filesystem>
-#include <numeric>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -218,6 +219,28 @@ void d12_one_node(Rank& rank) {
 void d12_one_rail(Rank& rank) {
   run_everywhere(rank, *Placement::contiguous(8, 4), spread_step(4, 8, 2),
                  [](Path, const Seen& seen) { EXPECT_EQ(seen.dispatched.sent_bytes.size(), 1U); });
+}
+
+/// A group in which everyone leaves together, some a little earlier, is gone at once.
+void leave_at_once(Rank& rank) {
+  const int ranks = rank.topology.ranks();
+  const auto placement = *Placement::contiguous(ranks, ranks);
+  const Step step = spread_step(ranks, ranks, 2);
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    std::optional<Communicator> group;
+    {
+      auto made = rank.make(placement, options_for(rank, 8, step.hidden, step.dtype, 2));
+      ASSERT_TRUE(made) << to_string(made.error());
+      group.emplace(std::move(*made));
+    }
+    Seen seen;
+    ASSERT_NO_FATAL_FAILURE(run_step(rank, *group, placement, step, Path::Joint, seen));
+    rank.doing("leaving");
+    const auto begin = std::chrono::steady_clock::now();
+    group.reset();
+    ASSERT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1500))
+        << "rank " << rank.self.value;
+  }
 }
 
 }  // namespace cases
