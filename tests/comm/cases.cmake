@@ -12,3 +12,11 @@ railwave_test(cases_cluster_test SOURCES cases_cluster_test.cpp ROOMS comm testb
               LIBRARIES comm_cases LABELS cluster TIMEOUT 300 PROCESSORS 2)
 railwave_test(random_phases_cluster_test SOURCES random_phases_cluster_test.cpp ROOMS comm testbed
               LIBRARIES comm_cases fmt::fmt LABELS cluster TIMEOUT 300 PROCESSORS 2)
+
+# The same test twice: waits of 3 s, and of 10 s for those who ask for long tests.
+railwave_test(waiting_test SOURCES waiting_test.cpp ROOMS comm testbed
+              LIBRARIES comm_cases fmt::fmt LABELS cluster TIMEOUT 120 PROCESSORS 2)
+target_compile_definitions(waiting_test PRIVATE RAILWAVE_WAIT_SECONDS=3)
+railwave_test(waiting_long_test SOURCES waiting_test.cpp ROOMS comm testbed
+              LIBRARIES comm_cases fmt::fmt LABELS cluster long TIMEOUT 180 PROCESSORS 2)
+target_compile_definitions(waiting_long_test PRIVATE RAILWAVE_WAIT_SECONDS=10)

@@ -53,7 +53,7 @@ TEST_P(OnCluster, HasTheRightAnswersAndTheBitsOfLoopback) {
     SCOPED_TRACE(shape.name());
     auto* const running = cluster(shape);
     if (running == nullptr) return;
-    const auto result = run_on_cluster(*running, "case", {one.name, "0"});
+    const auto result = run_on_cluster(*running, {"case", {one.name, "0"}});
     if (HasFailure()) return;
     EXPECT_EQ(result.bits, run_on_threads(one, shape.topology()));
   }
@@ -73,7 +73,7 @@ TEST_P(SameBits, InTwentyRunsWithRandomDelays) {
     if (running == nullptr) return;
     const auto expected = run_on_threads(one, shape.topology());
     for (int run = 1; run <= 5 && !HasFailure(); ++run) {  // of each of the four shapes
-      EXPECT_EQ(run_on_cluster(*running, "case", {one.name, std::to_string(run)}).bits, expected)
+      EXPECT_EQ(run_on_cluster(*running, {"case", {one.name, std::to_string(run)}}).bits, expected)
           << "run " << run;
     }
   }

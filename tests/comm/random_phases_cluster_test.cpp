@@ -57,7 +57,7 @@ TEST(RandomPhasesOnClusters, AgreeWithTheReference) {
     SCOPED_TRACE(fmt::format("RAILWAVE_RANDOM_SEED={}", seed));
     const phases::Shape shape = draw(static_cast<std::uint64_t>(seed));
     RAILWAVE_START_CLUSTER(cluster, spec_of(shape));
-    cases::run_on_cluster(cluster, "phase", {std::to_string(seed)});
+    cases::run_on_cluster(cluster, {"phase", {std::to_string(seed)}});
   }
 }
 

@@ -1,15 +1,17 @@
 #include "comm/cases/on_cluster.hpp"
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <sstream>
+#include <thread>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/event_loop.hpp"
@@ -67,12 +69,44 @@ int run_rank(const RankBody& body, std::chrono::seconds limit,
   return testing::UnitTest::GetInstance()->ad_hoc_test_result().Failed() ? 1 : 0;
 }
 
-std::string text_of(int descriptor) {
-  std::string out(static_cast<std::size_t>(::lseek(descriptor, 0, SEEK_END)), '\0');
-  const auto count = ::pread(descriptor, out.data(), out.size(), 0);
-  out.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
-  return out;
-}
+/// Reads what the ranks print until the last writer is gone.
+class Listener {
+ public:
+  explicit Listener(std::function<void(const std::string&)> on_line)
+      : on_line_(std::move(on_line)) {
+    std::array<int, 2> ends{};
+    [[maybe_unused]] const int made = ::pipe2(ends.data(), O_CLOEXEC);
+    read_ = railwave::UniqueFd(ends[0]);
+    write_ = railwave::UniqueFd(ends[1]);
+    thread_ = std::thread([this] { listen(); });
+  }
+  [[nodiscard]] int descriptor() const { return write_.get(); }
+  /// Everything that was printed. To be called once, after the run.
+  std::string finish() {
+    write_ = railwave::UniqueFd();
+    thread_.join();
+    return text_;
+  }
+
+ private:
+  void listen() {
+    std::array<char, 4096> piece{};
+    std::size_t line = 0;
+    for (ssize_t got = 0; (got = ::read(read_.get(), piece.data(), piece.size())) > 0;) {
+      text_.append(piece.data(), static_cast<std::size_t>(got));
+      for (auto end = text_.find('\n', line); end != std::string::npos;
+           end = text_.find('\n', line)) {
+        if (on_line_) on_line_(text_.substr(line, end - line));
+        line = end + 1;
+      }
+    }
+  }
+  std::function<void(const std::string&)> on_line_;
+  railwave::UniqueFd read_;
+  railwave::UniqueFd write_;
+  std::string text_;
+  std::thread thread_;
+};
 
 std::vector<std::uint64_t> bits_of(const std::string& output, std::size_t ranks) {
   std::vector<std::uint64_t> bits(ranks);
@@ -104,19 +138,18 @@ void say(const std::string& line) {
   std::fflush(stdout);
 }
 
-JobResult run_on_cluster(testbed::Cluster& cluster, const std::string& body,
-                         const std::vector<std::string>& words, std::chrono::seconds limit) {
-  const railwave::UniqueFd output(::memfd_create("output", MFD_CLOEXEC));
+JobResult run_on_cluster(testbed::Cluster& cluster, const Job& job) {
+  Listener listener(job.on_line);
   testbed::RunOptions options;
-  options.argv = {"/proc/self/exe", kRankWord, body, std::to_string(limit.count() - 5)};
-  options.argv.insert(options.argv.end(), words.begin(), words.end());
+  options.argv = {"/proc/self/exe", kRankWord, job.body, std::to_string(job.limit.count() - 5)};
+  options.argv.insert(options.argv.end(), job.words.begin(), job.words.end());
   options.tag_output = true;
-  options.stdout_fd = output.get();
-  options.stderr_fd = output.get();
-  options.deadline = railwave::Clock::now() + limit;
+  options.stdout_fd = listener.descriptor();
+  options.stderr_fd = listener.descriptor();
+  options.deadline = railwave::Clock::now() + job.limit;
   const auto outcome = cluster.run(options);
   JobResult result;
-  result.output = text_of(output.get());
+  result.output = listener.finish();
   if (!outcome) {
     ADD_FAILURE() << to_string(outcome.error());
   } else if (outcome->exit_status != 0) {

@@ -30,10 +30,16 @@ struct JobResult {
 /// Prints a line that belongs to the rank.
 void say(const std::string& line);
 
+struct Job {
+  std::string body;
+  std::vector<std::string> words{};
+  std::chrono::seconds limit{60};
+  /// Called in a thread of its own with each line ("[rank] ...") as soon as it is printed.
+  std::function<void(const std::string&)> on_line{};
+};
+
 /// Runs a body on all ranks; an unsuccessful rank is a failure with everything that was printed.
-JobResult run_on_cluster(railwave::testbed::Cluster& cluster, const std::string& body,
-                         const std::vector<std::string>& words,
-                         std::chrono::seconds limit = std::chrono::seconds(60));
+JobResult run_on_cluster(railwave::testbed::Cluster& cluster, const Job& job);
 
 /// Waits without spinning.
 void wait_for(std::chrono::microseconds time);
