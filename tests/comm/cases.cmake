@@ -20,3 +20,6 @@ target_compile_definitions(waiting_test PRIVATE RAILWAVE_WAIT_SECONDS=3)
 railwave_test(waiting_long_test SOURCES waiting_test.cpp ROOMS comm testbed
               LIBRARIES comm_cases fmt::fmt LABELS cluster long TIMEOUT 180 PROCESSORS 2)
 target_compile_definitions(waiting_long_test PRIVATE RAILWAVE_WAIT_SECONDS=10)
+railwave_test(workspace_test SOURCES workspace_test.cpp ROOMS comm LABELS loopback)
+railwave_test(workspace_cluster_test SOURCES workspace_cluster_test.cpp ROOMS comm testbed
+              LIBRARIES comm_cases fmt::fmt LABELS cluster PROCESSORS 2)
