@@ -108,7 +108,7 @@ struct CombineArguments {
 /// What a group reserves per rank beyond the caller's buffers, in bytes.
 struct WorkspaceSize {
   std::int64_t segment = 0;     ///< in the node fabric (the formula: docs/workspace.md)
-  std::int64_t send_slots = 0;  ///< driven rails x send_slots x frame
+  std::int64_t send_slots = 0;  ///< driven rails x send_slots x frame; 0 with one node
 };
 
 /// A group of ranks. Every rank takes part in every call, in the same order, also with no tokens.

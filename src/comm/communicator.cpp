@@ -55,6 +55,7 @@ Result<WorkspaceSize> workspace_size(const Topology& topology, const Communicato
   WorkspaceSize size;
   size.segment = exec::SegmentMap::of(topology, limits, options.self).bytes;
   const NodeId node = topology.node_of(options.self);
+  if (topology.nodes() == 1) return size;  // no rail is opened
   for (int r = 0; r < topology.rails(); ++r) {
     if (!topology.live(node, RailId(r))) continue;
     for (const RankId driver : topology.drivers(node, RailId(r))) {

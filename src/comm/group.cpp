@@ -77,7 +77,8 @@ Status Group::build(Wiring wiring) {
   for (int r = 0; r < topology_.rails(); ++r) {
     const auto drivers = topology_.drivers(node, RailId(r));
     parts.rails.emplace_back();
-    if (!topology_.live(node, RailId(r)) ||
+    // One node has nobody to reach by rail: nothing is opened.
+    if (topology_.nodes() == 1 || !topology_.live(node, RailId(r)) ||
         std::find(drivers.begin(), drivers.end(), options_.self) == drivers.end()) {
       continue;
     }
@@ -157,6 +158,8 @@ Group::~Group() {
 
 void Group::leave() {
   // A rank that goes while others still read its rows or wait for its frames would fail their step.
+  // The first to hear of everyone go while the others are still about to, so a loss is no news.
+  engine_->expect_departures();
   StepHeader header;
   header.operation = Operation::Leave;
   (void)exchange(header, {}, Clock::now() + std::chrono::seconds(2));

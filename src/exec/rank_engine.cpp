@@ -152,9 +152,15 @@ Status RankEngine::send(RailId rail, FrameHeader frame, std::span<const std::byt
   frame.rail = static_cast<std::uint16_t>(rail.value);
   frame.bytes = payload.size();
   const RankId peer(static_cast<std::int32_t>(frame.destination));
-  RAILWAVE_TRY(parts_.rails[rail.index()]->send(peer, frame, payload, token));
-  ++unsent_;
-  return {};
+  Status queued = parts_.rails[rail.index()]->send(peer, frame, payload, token);
+  if (!queued && departures_ && queued.error().code == ErrorCode::PeerFailed) return {};
+  if (queued) ++unsent_;
+  return queued;
+}
+
+void RankEngine::expect_departures() {
+  departures_ = true;
+  failure_.reset();
 }
 
 void RankEngine::break_off(Error why) {
@@ -162,6 +168,7 @@ void RankEngine::break_off(Error why) {
 }
 
 void RankEngine::lost(RankId peer, const Error& why) {
+  if (departures_) return;
   break_off(Error{ErrorCode::PeerFailed, peer.value, "peer",
                   fmt::format("rank {} is gone: {}", peer.value, why.message)});
 }

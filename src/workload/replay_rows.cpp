@@ -33,16 +33,27 @@ std::uint64_t expert_key(std::uint64_t seed, ExpertId expert, RowIdentity row) {
   return absorb(absorb(key, row.source.value), row.token);
 }
 
-/// Sign and mantissa from the hash, the exponent one of 16 around that of 1: sums of a few
-/// hundred such numbers stay finite, and their rounding depends on the order.
+/// One element in eight is a power of two so large that fp32 forgets the others beside it: where
+/// two of them cancel, a sum tells the order in which it was taken. The rest has sign and mantissa
+/// from the hash and one of 16 exponents around that of 1; sums of a few hundred stay finite.
+constexpr std::uint32_t kLargeExponent = 127 + 30;
+
+std::uint32_t exponent(std::uint32_t four_bits, std::uint32_t choice) {
+  return choice < 2 ? kLargeExponent : 119 + four_bits;
+}
+
 std::uint16_t bf16_bits(std::uint64_t hash) {
   const auto h = static_cast<std::uint32_t>(hash & 0xffff);
-  return static_cast<std::uint16_t>((h & 0x8000) | ((119 + ((h >> 7) & 0xf)) << 7) | (h & 0x7f));
+  const std::uint32_t e = exponent((h >> 7) & 0xf, (h >> 11) & 0xf);
+  const std::uint32_t mantissa = e == kLargeExponent ? 0 : h & 0x7f;
+  return static_cast<std::uint16_t>((h & 0x8000) | (e << 7) | mantissa);
 }
 
 std::uint32_t fp32_bits(std::uint64_t hash) {
   const auto h = static_cast<std::uint32_t>(hash);
-  return (h & 0x80000000U) | ((119 + ((h >> 23) & 0xf)) << 23) | (h & 0x7fffffU);
+  const std::uint32_t e = exponent((h >> 23) & 0xf, (h >> 27) & 0xf);
+  const std::uint32_t mantissa = e == kLargeExponent ? 0 : h & 0x7fffffU;
+  return (h & 0x80000000U) | (e << 23) | mantissa;
 }
 
 std::uint64_t word(std::uint64_t key, std::int64_t index) {

@@ -9,34 +9,13 @@
 
 namespace {
 
-using railwave::CommunicatorOptions;
 using railwave::Path;
 using railwave::RankId;
-using railwave::StartPolicy;
 using railwave::Topology;
 
 int phase_count() {
   const char* asked = std::getenv("RAILWAVE_RANDOM_PHASES");
   return asked != nullptr ? std::atoi(asked) : RAILWAVE_RANDOM_PHASES_BY_DEFAULT;
-}
-
-CommunicatorOptions settings(const phases::Shape& shape, RankId self) {
-  CommunicatorOptions options;
-  options.self = self;
-  options.max_tokens_per_rank = 64;
-  options.max_hidden = 200;
-  options.widest_dtype = shape.model.bf16 ? railwave::DType::BF16 : railwave::DType::FP32;
-  options.max_top_k = shape.model.top_k;
-  options.chunk_bytes = 64 + static_cast<std::int64_t>(shape.seed % 4096);
-  options.send_slots = 1 + static_cast<int>(shape.seed % 3);
-  options.wave_start = shape.seed % 3 == 0   ? StartPolicy::Grant
-                       : shape.seed % 3 == 1 ? StartPolicy::RailBarrier
-                                             : StartPolicy::Free;
-  options.window_start = shape.seed % 5 == 0 ? StartPolicy::Free : StartPolicy::Submission;
-  options.lead_bytes = static_cast<std::int64_t>(shape.seed % 2000);
-  options.deadlines = {std::chrono::seconds(10), std::chrono::seconds(20),
-                       std::chrono::seconds(20)};
-  return options;
 }
 
 /// All four paths on one group, twice the last; the bits must be the same on all of them.
@@ -45,7 +24,7 @@ void run_shape(const phases::Shape& shape, const world::Options& options = {}) {
   ASSERT_TRUE(topology) << to_string(topology.error());
   world::run(
       *topology, [&](RankId) { return phases::placement_of(shape); },
-      [&](RankId self) { return settings(shape, self); },
+      [&](RankId self) { return phases::options_of(shape, self); },
       [&](RankId self, auto& group) {
         ASSERT_TRUE(group) << to_string(group.error());
         std::uint64_t first = 0;

@@ -2,8 +2,11 @@
 // the check of one rank's part against the reference.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <random>
 #include <string>
@@ -25,12 +28,15 @@ inline std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// A finite value of wide range, exact in bf16, so that the order of sums shows.
+/// A finite value of wide range, exact in bf16; one in eight is +-2^60, so that sums cancel and the
+/// order in which they are taken shows in every dtype.
 inline float value_of(std::uint64_t seed, int a, int b, int c, int h) {
   const std::uint64_t x =
       mix(seed ^ mix(static_cast<std::uint64_t>(a) << 48 ^ static_cast<std::uint64_t>(b) << 32 ^
                      static_cast<std::uint64_t>(c) << 16 ^ static_cast<std::uint64_t>(h)));
-  const auto bits = static_cast<std::uint16_t>((x & 0x807fU) | ((100 + (x >> 16) % 50) << 7));
+  const bool large = (x >> 32) % 8 == 0;
+  const auto bits = static_cast<std::uint16_t>(
+      large ? (x & 0x8000U) | (187U << 7) : (x & 0x807fU) | ((100 + (x >> 16) % 50) << 7));
   const std::uint32_t wide = static_cast<std::uint32_t>(bits) << 16;
   float out;
   std::memcpy(&out, &wide, 4);
@@ -50,6 +56,7 @@ inline void store(std::byte* row, int h, float v, bool bf16) {
 
 struct Shape {
   railwave::Topology::Options cluster;
+  std::vector<std::vector<int>> bridges;  // [N][R], empty: chi is not by bridges
   int experts = 1;
   std::vector<int> owner;  // empty: contiguous
   reference::Model model;
@@ -57,9 +64,38 @@ struct Shape {
   std::uint64_t seed = 0;
 };
 
+/// How chi is drawn: any bijection for each pair of nodes, or as an emulated cluster can have it,
+/// by the bridge into which each node plugs each rail.
+enum class Wires { AnyChi, Bridges };
+
+inline std::vector<int> permutation(int size, std::mt19937_64& rng) {
+  std::vector<int> out;
+  for (int i = 0; i < size; ++i) out.push_back(i);
+  std::shuffle(out.begin(), out.end(), rng);
+  return out;
+}
+
+/// chi(s,d)(r) is the rail of d on the bridge of rail r of s.
+inline void plug_into_bridges(Shape& s, std::mt19937_64& rng) {
+  const std::size_t nodes = s.cluster.ranks_per_node.size();
+  for (std::size_t n = 0; n < nodes; ++n) {
+    s.bridges.push_back(permutation(s.cluster.rails, rng));
+  }
+  s.cluster.ingress.assign(nodes, std::vector<std::vector<int>>(nodes));
+  for (std::size_t a = 0; a < nodes; ++a) {
+    for (std::size_t b = 0; b < nodes; ++b) {
+      for (const int bridge : s.bridges[a]) {
+        const auto at = std::find(s.bridges[b].begin(), s.bridges[b].end(), bridge);
+        s.cluster.ingress[a][b].push_back(static_cast<int>(at - s.bridges[b].begin()));
+      }
+    }
+  }
+}
+
 /// Draws a phase. At least 30 % have empty ranks, 30 % G != R, 20 % several ranks per rail, 20 %
 /// rails missing at a node, and random home rails, chi and windows (the counts are tested).
-inline Shape draw(std::uint64_t seed, int max_nodes = 6, int max_ranks_per_node = 4) {
+inline Shape draw(std::uint64_t seed, int max_nodes = 6, int max_ranks_per_node = 4,
+                  Wires wires = Wires::AnyChi) {
   std::mt19937_64 rng(seed);
   const auto pick = [&](int low, int high) {
     return low + static_cast<int>(rng() % static_cast<std::uint64_t>(high - low + 1));
@@ -87,12 +123,12 @@ inline Shape draw(std::uint64_t seed, int max_nodes = 6, int max_ranks_per_node 
     }
   }
   if (chance(40) && s.cluster.rails > 1) {
-    s.cluster.ingress.assign(static_cast<std::size_t>(nodes),
-                             std::vector<std::vector<int>>(static_cast<std::size_t>(nodes)));
-    for (auto& row : s.cluster.ingress) {
-      for (auto& map : row) {
-        for (int r = 0; r < s.cluster.rails; ++r) map.push_back(r);
-        std::shuffle(map.begin(), map.end(), rng);
+    if (wires == Wires::Bridges) {
+      plug_into_bridges(s, rng);
+    } else {
+      s.cluster.ingress.resize(static_cast<std::size_t>(nodes));
+      for (auto& row : s.cluster.ingress) {
+        for (int n = 0; n < nodes; ++n) row.push_back(permutation(s.cluster.rails, rng));
       }
     }
   }
@@ -162,17 +198,48 @@ inline railwave::Placement placement_of(const Shape& s) {
   return *railwave::Placement::from_owners(owner, ranks);
 }
 
+/// What the group of a phase is made with; slots, chunks and start policies vary with the seed.
+inline railwave::CommunicatorOptions options_of(const Shape& s, RankId self) {
+  using railwave::StartPolicy;
+  railwave::CommunicatorOptions options;
+  options.self = self;
+  options.max_tokens_per_rank = 64;
+  options.max_hidden = 200;
+  options.widest_dtype = s.model.bf16 ? railwave::DType::BF16 : railwave::DType::FP32;
+  options.max_top_k = s.model.top_k;
+  options.chunk_bytes = 64 + static_cast<std::int64_t>(s.seed % 4096);
+  options.send_slots = 1 + static_cast<int>(s.seed % 3);
+  options.wave_start = s.seed % 3 == 0   ? StartPolicy::Grant
+                       : s.seed % 3 == 1 ? StartPolicy::RailBarrier
+                                         : StartPolicy::Free;
+  options.window_start = s.seed % 5 == 0 ? StartPolicy::Free : StartPolicy::Submission;
+  options.lead_bytes = static_cast<std::int64_t>(s.seed % 2000);
+  options.deadlines = {std::chrono::seconds(10), std::chrono::seconds(20),
+                       std::chrono::seconds(20)};
+  return options;
+}
+
+/// A path, and what the caller does before each call of the group (nothing by default).
+struct Taking {
+  Taking(
+      railwave::Path path_, std::function<void()> before_ = [] {})
+      : path(path_), before(std::move(before_)) {}
+  railwave::Path path;
+  std::function<void()> before;
+};
+
 /// Dispatches, checks every element of the received rows, hands random rows to combine and checks
 /// every bit of the sums. A sentence for the first thing that is wrong, nothing when all is right.
 /// `hash` gets a hash of the combined output.
 inline std::optional<std::string> check(railwave::Communicator& group, RankId self, const Shape& s,
-                                        railwave::Path path, std::uint64_t* hash = nullptr) {
+                                        const Taking& taking, std::uint64_t* hash = nullptr) {
   const reference::Model& m = s.model;
   const int p = self.value;
   const int tokens = m.tokens(self.index());
   const int width = m.bf16 ? 2 : 4;
   const std::string where = "seed " + std::to_string(s.seed) + ", path " +
-                            std::string(to_string(path)) + ", rank " + std::to_string(p) + ": ";
+                            std::string(to_string(taking.path)) + ", rank " + std::to_string(p) +
+                            ": ";
   std::vector<std::byte> x(static_cast<std::size_t>(tokens * m.hidden * width));
   for (int t = 0; t < tokens; ++t) {
     for (int h = 0; h < m.hidden; ++h) {
@@ -190,8 +257,9 @@ inline std::optional<std::string> check(railwave::Communicator& group, RankId se
   in.top_k = m.top_k;
   in.topk_idx = m.idx[self.index()];
   in.topk_weights = weights;
-  in.path = path;
+  in.path = taking.path;
   in.windows = s.windows;
+  taking.before();
   auto received = group.dispatch(in);
   if (!received) return where + to_string(received.error());
   const std::vector<reference::Row> rows = reference::received_rows(m, p);
@@ -231,6 +299,7 @@ inline std::optional<std::string> check(railwave::Communicator& group, RankId se
   co.hidden = m.hidden;
   co.dtype = in.dtype;
   co.out = out;
+  taking.before();
   const auto combined = group.combine(co);
   if (!combined) return where + to_string(combined.error());
   const std::vector<float> y = reference::combined(m, p, [&](int q, int source, int token, int h) {

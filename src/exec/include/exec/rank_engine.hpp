@@ -74,6 +74,9 @@ class RankEngine {
   /// Fills in job, generation, source and rail, and queues the frame on `rail`.
   Status send(RailId rail, transport::FrameHeader frame, std::span<const std::byte> payload,
               std::uint64_t token);
+  /// The group is being left: from now on a peer that goes from a rail is no failure, and frames
+  /// for it are dropped. A peer goes only when it needs nothing from this rank any more.
+  void expect_departures();
   /// Frames that were queued and are not through.
   [[nodiscard]] std::int64_t unsent() const { return unsent_; }
 
@@ -119,6 +122,7 @@ class RankEngine {
   std::uint64_t closed_step_ = 0;  // newest closed step, 0: none (steps start at 1)
   std::list<Early> early_;
   std::int64_t unsent_ = 0;
+  bool departures_ = false;
   std::optional<Error> failure_;
 };
 

@@ -20,10 +20,11 @@ struct RowIdentity {
 };
 
 /// The contents of all rows of one sample, as a function of (seed, source rank, token, column) and,
-/// for expert outputs, of the expert too. Elements are normal finite numbers with magnitudes from
-/// 2^-8 to below 2^8, exactly representable in the element type, from an integer hash: equal on
-/// every machine. Rows of different identity differ in almost every column.
-/// Threads: an immutable value; may be shared.
+/// for expert outputs, of the expert too. Elements are normal finite numbers, exactly
+/// representable in the element type, from an integer hash: equal on every machine. Their
+/// magnitudes go from 2^-8 to below 2^8, but one in eight is exactly 2^30, so that sums of a few
+/// rows cancel and show the order in which they were taken. Rows of different identity differ in
+/// most columns. Threads: an immutable value; may be shared.
 class ReplayRows {
  public:
   /// Errors: Unsupported{dtype} unless BF16 or FP32; InvalidArgument{hidden} when hidden < 1.
