@@ -83,7 +83,6 @@ Status Group::build(Wiring wiring) {
     if (!rail) return fail(std::move(rail).error());
     parts.rails.back() = std::move(*rail);
   }
-  id_ = wiring.job ^ (static_cast<std::uint64_t>(wiring.generation) << 48);
   all_gather_ = std::move(wiring.all_gather);
   auto engine = exec::RankEngine::create(std::move(parts));
   if (!engine) return fail(std::move(engine).error());
