@@ -61,12 +61,13 @@ const std::vector<RecordOwner>& CombineSource::owners_of(const Stream& stream) {
   return at->second;
 }
 
-void CombineSource::readers(const Stream& stream, std::int64_t first, std::int64_t count,
-                            const std::byte*, std::vector<std::uint8_t>& locals) {
+Status CombineSource::readers(const Stream& stream, std::int64_t first, std::int64_t count,
+                              const std::byte*, std::vector<std::uint8_t>& locals) {
   const std::vector<RecordOwner>& owners = owners_of(stream);
   for (std::int64_t i = first; i < first + count; ++i) {
     locals[static_cast<std::size_t>(owners[static_cast<std::size_t>(i)].local)] = 1;
   }
+  return {};
 }
 
 CombineReader::CombineReader(const CombineContext& context, const Phase& phase,

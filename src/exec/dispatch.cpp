@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "base/event_loop.hpp"
+#include "base/fail.hpp"
 #include "exec/record.hpp"
 
 namespace railwave::exec {
@@ -59,19 +62,53 @@ void DispatchSource::pack(const Stream& stream, std::int64_t first, std::int64_t
   other_s_ += spent * (1 - own_share);
 }
 
-void DispatchSource::readers(const Stream&, std::int64_t, std::int64_t count,
-                             const std::byte* chunk, std::vector<std::uint8_t>& locals) {
+namespace {
+
+Status not_sent_by(RankId sender, const char* what, std::int64_t value) {
+  return fail(ErrorCode::ProtocolViolation, sender, "record",
+              fmt::format("a record from rank {} has {} {}, which no rank may send; is its memory "
+                          "or another version of railwave at fault?",
+                          sender.value, what, value));
+}
+
+/// The slot's expert exists, and its row is one of those that the header announced.
+Status check_slot(const DispatchContext& context, RankId sender, RankId source,
+                  const RecordSlot& slot) {
+  if (slot.expert == -1) return {};
+  if (slot.expert < 0 || slot.expert >= context.placement->experts()) {
+    return not_sent_by(sender, "expert", slot.expert);
+  }
+  const RankId owner = context.placement->owner(ExpertId(slot.expert));
+  if (context.engine->topology().node_of(owner) == context.engine->node() &&
+      slot.row >= context.counts->copies_of(source, owner)) {
+    return not_sent_by(sender, "row", slot.row);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status DispatchSource::readers(const Stream& stream, std::int64_t, std::int64_t count,
+                               const std::byte* chunk, std::vector<std::uint8_t>& locals) {
   const Topology& topology = context_.engine->topology();
   for (std::int64_t i = 0; i < count; ++i) {
     const RecordMeta meta(chunk + i * context_.shape.meta_bytes);
+    if (meta.source_rank() >= static_cast<std::uint32_t>(topology.ranks()) ||
+        topology.node_of(RankId(static_cast<std::int32_t>(meta.source_rank()))) !=
+            stream.pair.source) {
+      return not_sent_by(stream.sender, "source rank", meta.source_rank());
+    }
+    const RankId source(static_cast<std::int32_t>(meta.source_rank()));
     for (int k = 0; k < context_.top_k; ++k) {
-      const std::int32_t expert = meta.slot(k).expert;
-      if (expert < 0) continue;
-      const RankId owner = context_.placement->owner(ExpertId(expert));
+      const RecordSlot slot = meta.slot(k);
+      RAILWAVE_TRY(check_slot(context_, stream.sender, source, slot));
+      if (slot.expert < 0) continue;
+      const RankId owner = context_.placement->owner(ExpertId(slot.expert));
       if (topology.node_of(owner) != context_.engine->node()) continue;
       locals[static_cast<std::size_t>(topology.local_of(owner))] = 1;
     }
   }
+  return {};
 }
 
 void DispatchSource::report(PhaseReport& out) const {

@@ -65,6 +65,7 @@ RailFlow::RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
 }
 
 Result<bool> RailFlow::push() {
+  if (refused_) return fail(*refused_);
   bool moved = false;
   while (window_ < setup_.windows) {
     std::vector<Out>& outs = out_[static_cast<std::size_t>(window_)];
@@ -182,13 +183,17 @@ void RailFlow::arrived(const FrameHeader& frame) {
   if (frame.kind != FrameKind::Records) return;
   const auto chunk = static_cast<std::size_t>(frame.first_record / setup_.shape.records);
   if (in->have[chunk]) return;
+  const std::int64_t at = setup_.map->stage + in->stream->stage_offset +
+                          static_cast<std::int64_t>(chunk) * setup_.shape.stride();
+  Status approved = setup_.source->readers(*in->stream, frame.first_record, frame.records,
+                                           setup_.engine->fabric().own().data() + at, in->readers);
+  if (!approved) {
+    refused_ = std::move(approved).error();
+    return;
+  }
   in->have[chunk] = true;
   in->interval.last_ns = now;
   count(*in, frame.records);
-  const std::int64_t at = setup_.map->stage + in->stream->stage_offset +
-                          static_cast<std::int64_t>(chunk) * setup_.shape.stride();
-  setup_.source->readers(*in->stream, frame.first_record, frame.records,
-                         setup_.engine->fabric().own().data() + at, in->readers);
   publish(*in);
   if (in->missing == 0) finish(*in);
   raise_level(*in, frame.records);

@@ -33,8 +33,8 @@ class CombineSource : public RecordSource {
  public:
   explicit CombineSource(const CombineContext& context);
   void pack(const Stream& stream, std::int64_t first, std::int64_t count, std::byte* out) override;
-  void readers(const Stream& stream, std::int64_t first, std::int64_t count, const std::byte* chunk,
-               std::vector<std::uint8_t>& locals) override;
+  Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
+                 const std::byte* chunk, std::vector<std::uint8_t>& locals) override;
   void report(PhaseReport& out) const { out.pack_s += seconds_; }
 
  private:

@@ -36,8 +36,8 @@ class DispatchSource : public RecordSource {
  public:
   explicit DispatchSource(const DispatchContext& context);
   void pack(const Stream& stream, std::int64_t first, std::int64_t count, std::byte* out) override;
-  void readers(const Stream& stream, std::int64_t first, std::int64_t count, const std::byte* chunk,
-               std::vector<std::uint8_t>& locals) override;
+  Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
+                 const std::byte* chunk, std::vector<std::uint8_t>& locals) override;
   /// Adds the time spent packing own and others' records.
   void report(PhaseReport& out) const;
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,9 +27,10 @@ class RecordSource {
   virtual void pack(const Stream& stream, std::int64_t first, std::int64_t count,
                     std::byte* out) = 0;
   /// Adds to `locals` ([G], 0 or 1) the local ranks that read records of this chunk of the inbound
-  /// stream; `chunk` is its [metas][rows].
-  virtual void readers(const Stream& stream, std::int64_t first, std::int64_t count,
-                       const std::byte* chunk, std::vector<std::uint8_t>& locals) = 0;
+  /// stream; `chunk` is its [metas][rows]. Nobody reads the chunk before this has approved it.
+  /// Errors: ProtocolViolation naming the sender, for a record that no rank may send.
+  virtual Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
+                         const std::byte* chunk, std::vector<std::uint8_t>& locals) = 0;
 };
 
 /// The window engine of one rail. What happens when:
@@ -57,6 +59,7 @@ class RailFlow {
            const std::vector<Stream>& outbound);
 
   /// Sends what may be sent now; true when something was.
+  /// Errors: of the rail; ProtocolViolation after a chunk that no rank may send.
   Result<bool> push();
   std::span<std::byte> place(const transport::FrameHeader& frame);
   void arrived(const transport::FrameHeader& frame);
@@ -105,6 +108,7 @@ class RailFlow {
   std::int64_t arriving_ = 0;  // inbound records that are missing
   sched::LevelCounter levels_;
   int level_ = 0;
+  std::optional<Error> refused_;      // the first chunk that the source did not approve
   std::vector<std::byte> duplicate_;  // where a chunk goes that is there already
   std::vector<int> active_;  // [N] streams of the node that are between first and last byte
   int fan_in_ = 0;           // nodes with such streams

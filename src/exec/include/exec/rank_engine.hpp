@@ -70,8 +70,8 @@ class RankEngine {
   /// Fills in job, generation, source and rail, and queues the frame on `rail`.
   Status send(RailId rail, transport::FrameHeader frame, std::span<const std::byte> payload,
               std::uint64_t token);
-  /// The group is being left: from now on a peer that goes from a rail is no failure, and frames for
-  /// it are dropped. A peer goes only when it needs nothing from this rank any more.
+  /// The group is being left: from now on a peer that goes from a rail is no failure, and frames
+  /// for it are dropped. A peer goes only when it needs nothing from this rank any more.
   void expect_departures();
   /// Frames that were queued and are not through.
   [[nodiscard]] std::int64_t unsent() const { return unsent_; }

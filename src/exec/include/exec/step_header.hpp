@@ -64,6 +64,9 @@ struct StepCounts {
   [[nodiscard]] std::int64_t records_of(RankId source, NodeId destination) const {
     return records[source.index() * static_cast<std::size_t>(nodes) + destination.index()];
   }
+  [[nodiscard]] std::int64_t copies_of(RankId source, RankId destination) const {
+    return copies[source.index() * static_cast<std::size_t>(ranks) + destination.index()];
+  }
   [[nodiscard]] std::int64_t first_row_of(RankId source, RankId destination) const {
     return first_row[source.index() * static_cast<std::size_t>(ranks) + destination.index()];
   }
