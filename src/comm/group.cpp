@@ -154,6 +154,9 @@ Group::~Group() {
 
 void Group::leave() {
   // A rank that goes while others still read its rows or wait for its frames would fail their step.
+  // Nobody leaves in peace before this rank has said that it leaves: a loss until here is a
+  // failure.
+  if (!engine_->progress()) return;
   // The first to hear of everyone go while the others are still about to, so a loss is no news.
   engine_->expect_departures();
   StepHeader header;
