@@ -93,7 +93,9 @@ struct Received {
   std::vector<std::byte> storage;
 };
 
-/// Input of one combine. Borrowed until the call returns. The caller has applied the weights.
+/// Input of one combine. Borrowed until the call returns. The caller has applied the weights, by
+/// the rules of IEEE 754: a row of Inf with weight 0 is NaN. A slot of -1 adds nothing. Sums start
+/// from +0, so a lone -0 comes out as +0; a NaN comes out as the quiet NaN without payload.
 struct CombineArguments {
   Handle handle;
   const void* x = nullptr;  ///< [rows, H] of dtype: one row for each received row

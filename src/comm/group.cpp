@@ -86,7 +86,6 @@ Status Group::build(Wiring wiring) {
     if (!rail) return fail(std::move(rail).error());
     parts.rails.back() = std::move(*rail);
   }
-  id_ = wiring.job ^ (static_cast<std::uint64_t>(wiring.generation) << 48);
   all_gather_ = std::move(wiring.all_gather);
   auto engine = exec::RankEngine::create(std::move(parts));
   if (!engine) return fail(std::move(engine).error());
@@ -158,6 +157,9 @@ Group::~Group() {
 
 void Group::leave() {
   // A rank that goes while others still read its rows or wait for its frames would fail their step.
+  // Nobody leaves in peace before this rank has said that it leaves: a loss until here is a
+  // failure.
+  if (!engine_->progress()) return;
   // The first to hear of everyone go while the others are still about to, so a loss is no news.
   engine_->expect_departures();
   StepHeader header;

@@ -111,7 +111,7 @@ Status Group::check(const DispatchArguments& arguments) const {
 
 Status Group::check(const CombineArguments& arguments) const {
   const RankId self = options_.self;
-  if (!arguments.handle.valid() || arguments.handle.state_->group != id_) {
+  if (!arguments.handle.valid() || arguments.handle.state_->group.lock() != identity_) {
     return fail(ErrorCode::StaleHandle, self, "handle",
                 "the handle is empty or was made by another group");
   }
@@ -229,7 +229,7 @@ Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadlin
   const double wire_s = watch.lap();
 
   if (received.rows == 0) make_room(arguments, received);
-  handle->group = id_;
+  handle->group = identity_;
   handle->step = step_;
   handle->tokens = arguments.tokens;
   handle->rows = received.rows;

@@ -24,6 +24,7 @@ void d12_one_rail(Rank& rank);
 void d18_smaller_after_larger(Rank& rank);
 void d22_same_bits(Rank& rank);
 void d23_special_values(Rank& rank);
+void d17_handle_of_another_group(Rank& rank);
 void leave_at_once(Rank& rank);
 
 }  // namespace cases

@@ -119,6 +119,45 @@ void d07_too_many_tokens(Rank& rank) {
   });
 }
 
+/// D17 (c, d): a handle of a group that lives beside this one, and of one that is gone.
+void d17_handle_of_another_group(Rank& rank) {
+  const auto placement = *Placement::contiguous(2, 2);
+  const auto options = options_for(rank, 4, 64, DType::FP32, 1);
+  const std::vector<float> x(4 * 64, 1.0F);
+  std::vector<float> out(4 * 64, 7.0F);
+  const std::vector<std::int64_t> idx{0, 1, 0, 1};
+  auto old = rank.make(placement, options);
+  ASSERT_TRUE(old) << to_string(old.error());
+  railwave::DispatchArguments in;
+  in.x = x.data();
+  in.tokens = 4;
+  in.hidden = 64;
+  in.dtype = DType::FP32;
+  in.top_k = 1;
+  in.topk_idx = idx;
+  const auto received = old->dispatch(in);
+  ASSERT_TRUE(received) << to_string(received.error());
+  auto group = rank.make(placement, options);
+  ASSERT_TRUE(group) << to_string(group.error());
+  railwave::CombineArguments combine;
+  combine.handle = received->handle;
+  combine.x = received->x;
+  combine.rows = received->rows;
+  combine.hidden = 64;
+  combine.dtype = DType::FP32;
+  combine.out = std::as_writable_bytes(std::span(out));
+  for (const bool gone : {false, true}) {
+    rank.doing(gone ? "a handle of a group that is gone" : "a handle of another group");
+    if (gone) {
+      const auto destroyed = std::move(*old);
+    }
+    const auto combined = group->combine(combine);
+    ASSERT_FALSE(combined);
+    expect_error(rank, combined.error(), ErrorCode::StaleHandle, rank.self.value);
+  }
+  EXPECT_EQ(out, std::vector<float>(4 * 64, 7.0F));
+}
+
 /// D08 (a): a group for 2^31 + 6144 bytes a rank. Its stages lie beyond 2^32, which a small step
 /// reaches; memory comes on first touch.
 void d08_offsets_beyond_32_bits(Rank& rank) {

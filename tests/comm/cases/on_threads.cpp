@@ -38,7 +38,8 @@ class Meetings {
   std::map<std::uint32_t, std::unique_ptr<Meeting>> meetings_;
 };
 
-railwave::comm::Wiring wire(Meeting& meeting, RankId self, std::uint32_t generation, int run) {
+railwave::comm::Wiring wire(Meeting& meeting, RankId self, std::uint32_t generation,
+                            const Run& run) {
   railwave::comm::Wiring wiring;
   wiring.all_gather = std::move(meeting.gathers[self.index()]);
   wiring.job = 7;
@@ -47,11 +48,12 @@ railwave::comm::Wiring wire(Meeting& meeting, RankId self, std::uint32_t generat
     return meeting.desk.meet(self, bytes);
   };
   wiring.open_rail = [&meeting, self,
-                      run](RailId rail) -> Result<std::unique_ptr<railwave::transport::Rail>> {
+                      &run](RailId rail) -> Result<std::unique_ptr<railwave::transport::Rail>> {
     auto plugged = meeting.loopback.plug(self, rail);
-    if (run == 0) return plugged;
+    if (run.wrap) plugged = run.wrap(self, std::move(plugged));
+    if (run.number == 0) return plugged;
     railwave::transport::FaultOptions faults;
-    faults.seed = static_cast<std::uint64_t>(run) * 4096 + self.index() * 64 + rail.index();
+    faults.seed = static_cast<std::uint64_t>(run.number) * 4096 + self.index() * 64 + rail.index();
     faults.max_delay = std::chrono::milliseconds(5);
     faults.reorder = true;
     return railwave::transport::with_faults(std::move(plugged), faults);
@@ -104,9 +106,8 @@ std::vector<std::uint64_t> run_on_threads(const Case& one, const Topology& topol
       rank.make = [&](const Placement& placement, const CommunicatorOptions& options) {
         const std::uint32_t generation = made++;
         states.set(p, "making group " + std::to_string(generation));
-        return Communicator::create(
-            topology, placement, options,
-            wire(meetings.at(generation), rank.self, generation, run.number));
+        return Communicator::create(topology, placement, options,
+                                    wire(meetings.at(generation), rank.self, generation, run));
       };
       one.body(rank);
       bits[p] = rank.bits;

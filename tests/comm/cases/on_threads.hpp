@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,10 @@ namespace cases {
 struct Run {
   int number = 0;
   std::chrono::seconds limit{60};
+  /// Puts something around a rank's rails, if set.
+  std::function<std::unique_ptr<railwave::transport::Rail>(
+      RankId, std::unique_ptr<railwave::transport::Rail>)>
+      wrap{};
 };
 
 /// The paths in the order of this run, the same on every rank.

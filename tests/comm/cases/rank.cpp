@@ -50,6 +50,7 @@ const std::vector<Case>& all_cases() {
       {"d12_one_rank", {{{1}, 1}}, d12_one_rank},
       {"d12_one_node", {{{4}, 2}}, d12_one_node},
       {"d12_one_rail", {{{2, 2}, 1}}, d12_one_rail},
+      {"d17_handle_of_another_group", kTwoRanks, d17_handle_of_another_group},
       {"d18_smaller_after_larger", kTwoRanks, d18_smaller_after_larger},
       {"d22_same_bits", kFourRanks, d22_same_bits},
       {"d23_special_values", kTwoRanks, d23_special_values},

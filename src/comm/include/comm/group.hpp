@@ -76,7 +76,7 @@ class Group {
   std::unique_ptr<exec::HeaderExchange> headers_;
   std::unique_ptr<exec::SendSlots> slots_;
   std::unique_ptr<exec::RankEngine> engine_;
-  std::uint64_t id_ = 0;
+  std::shared_ptr<const void> identity_ = std::make_shared<char>();  // tells groups apart
   std::uint64_t step_ = 0;
   std::optional<Error> ended_;
   std::atomic<bool> busy_{false};

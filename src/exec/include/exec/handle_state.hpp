@@ -44,7 +44,7 @@ struct ForwardedStream {
 
 /// Immutable after dispatch. Threads: may be shared freely.
 struct HandleState {
-  std::uint64_t group = 0;  ///< the group that made it
+  std::weak_ptr<const void> group;  ///< owned by the group that made it, for as long as it lives
   std::uint64_t step = 0;
   std::int64_t tokens = 0;
   std::int64_t rows = 0;  ///< rows that this rank received

@@ -75,6 +75,7 @@ class RailFlow {
            const std::vector<Stream>& outbound);
 
   /// Sends what may be sent now; true when something was.
+  /// Errors: of the rail; ProtocolViolation after a chunk that no rank may send.
   Result<bool> push();
   std::span<std::byte> place(const transport::FrameHeader& frame);
   void arrived(const transport::FrameHeader& frame);

@@ -74,6 +74,8 @@ class RankEngine {
   /// Fills in job, generation, source and rail, and queues the frame on `rail`.
   Status send(RailId rail, transport::FrameHeader frame, std::span<const std::byte> payload,
               std::uint64_t token);
+  /// Moves what can be moved now. Errors: as run(), but for Timeout.
+  Status progress();
   /// The group is being left: from now on a peer that goes from a rail is no failure, and frames
   /// for it are dropped. A peer goes only when it needs nothing from this rank any more.
   void expect_departures();
@@ -100,7 +102,6 @@ class RankEngine {
   };
   explicit RankEngine(Parts parts);
   Status watch_all();
-  Status progress();
   Status sleep(Deadline deadline, bool& expired);
   bool arm_all();
   std::span<std::byte> place(RailId rail, const transport::FrameHeader& frame);
