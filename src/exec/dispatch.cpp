@@ -89,7 +89,7 @@ Status DispatchSource::readers(const Stream& stream, std::int64_t first, std::in
     const RecordMeta meta(chunk + i * context_.shape.meta_bytes);
     // Once, before anybody reads it: what follows uses the ids as indices.
     if (!is_sound(meta, stream.pair.source)) {
-      return fail(ErrorCode::IntegrityError, stream.sender, "records",
+      return fail(ErrorCode::ProtocolViolation, stream.sender, "records",
                   fmt::format("record {} from rank {} names a source, an expert or a row that can "
                               "not be; the network or the sender is broken",
                               first + i, stream.sender.value));

@@ -61,7 +61,7 @@ class DispatchMetas : public testing::Test {
   void expect_broken(std::uint32_t source, RecordSlot first, RecordSlot second) {
     const auto status = readers(source, first, second);
     ASSERT_FALSE(status);
-    EXPECT_EQ(status.error().code, ErrorCode::IntegrityError);
+    EXPECT_EQ(status.error().code, ErrorCode::ProtocolViolation);
     EXPECT_EQ(status.error().rank, 0) << "the rank that sent it";
     EXPECT_NE(status.error().message.find("record 1 "), std::string::npos);
   }

@@ -42,7 +42,8 @@ class Source final : public RecordSource {
   }
   Status readers(const Stream&, std::int64_t, std::int64_t count, const std::byte*,
                  std::vector<std::uint8_t>& locals) override {
-    if (broken) return tl::unexpected(railwave::Error{ErrorCode::IntegrityError, 0, "records", ""});
+    if (broken)
+      return tl::unexpected(railwave::Error{ErrorCode::ProtocolViolation, 0, "records", ""});
     locals[0] = 1;
     seen += count;
     return {};
@@ -209,7 +210,7 @@ TEST_F(PhaseFrames, AChunkThatCanNotBeEndsThePhase) {
   source_.broken = true;
   const Status status = run([&] { send(records(0, 4), 4 * kRow, 6); }, 5000);
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().code, ErrorCode::IntegrityError);
+  EXPECT_EQ(status.error().code, ErrorCode::ProtocolViolation);
   EXPECT_EQ(phase_->arrived_records(inbound()), 0) << "nobody may read it";
 }
 

@@ -37,7 +37,8 @@ class DispatchSource : public RecordSource {
  public:
   explicit DispatchSource(const DispatchContext& context);
   void pack(const Stream& stream, std::int64_t first, std::int64_t count, std::byte* out) override;
-  /// Errors: IntegrityError for a meta whose source, experts or rows can not be.
+  /// Errors: ProtocolViolation naming the sender, for a meta whose source, experts or rows can not
+  /// be.
   Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
                  const std::byte* chunk, std::vector<std::uint8_t>& locals) override;
   /// Adds the time spent packing own and others' records.

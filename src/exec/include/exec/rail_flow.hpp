@@ -28,7 +28,7 @@ class RecordSource {
                     std::byte* out) = 0;
   /// Adds to `locals` ([G], 0 or 1) the local ranks that read records of this chunk of the inbound
   /// stream; `chunk` is its [metas][rows]. Called once for each chunk, before anybody reads it.
-  /// Errors: IntegrityError when the chunk says what can not be.
+  /// Errors: ProtocolViolation when the chunk says what can not be.
   [[nodiscard]] virtual Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
                                        const std::byte* chunk,
                                        std::vector<std::uint8_t>& locals) = 0;
