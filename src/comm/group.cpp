@@ -183,10 +183,11 @@ Error Group::midway(Error error) {
 }
 
 Result<std::vector<StepHeader>> Group::exchange(StepHeader header, const Status& own,
-                                                Deadline deadline) {
+                                                Deadline deadline,
+                                                const std::function<void()>& publish_rows) {
   header.step = ++step_;
   if (!own) header.rejected = static_cast<std::uint8_t>(own.error().code);
-  auto headers = headers_->exchange(header, deadline);
+  auto headers = headers_->exchange(header, deadline, own ? publish_rows : std::function<void()>{});
   if (!headers) return fail(midway(std::move(headers).error()));
   if (!own) {
     engine_->close_step(step_);

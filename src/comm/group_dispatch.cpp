@@ -178,18 +178,17 @@ Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadlin
   Stopwatch watch;
   const Status own = check(arguments);
   const std::int64_t row_bytes = own ? arguments.hidden * element_bytes(arguments.dtype) : 0;
-  StepHeader header;
-  if (own) {
-    header = header_of(arguments);
+  double pack_s = 0;
+  const auto headers = exchange(own ? header_of(arguments) : StepHeader{}, own, deadline, [&] {
+    const Stopwatch packing;
     exec::publish_tokens(*engine_, own_map(), placement_,
                          {static_cast<const std::byte*>(arguments.x), row_bytes,
                           routing_of(arguments), arguments.topk_weights},
-                         step_ + 1);
-  }
-  const double pack_s = watch.lap();
-  const auto headers = exchange(std::move(header), own, deadline);
+                         step_);
+    pack_s = packing.total();
+  });
   if (!headers) return fail(headers.error());
-  const double header_s = watch.lap();
+  const double header_s = watch.lap() - pack_s;
 
   const exec::StepCounts counts = exec::StepCounts::of(*headers, topology_.nodes());
   auto plan =
@@ -264,15 +263,18 @@ Result<PhaseReport> Group::run_combine(const CombineArguments& arguments, Deadli
     header.hidden = static_cast<std::uint32_t>(arguments.hidden);
     header.handle_step = state.step;
     header.tokens = static_cast<std::uint32_t>(state.tokens);
+  }
+  double pack_s = 0;
+  const auto headers = exchange(std::move(header), own, deadline, [&] {
+    const Stopwatch packing;
     exec::publish_rows(*engine_, own_map(),
                        {static_cast<const std::byte*>(arguments.x),
                         static_cast<std::size_t>(arguments.rows * row_bytes)},
-                       step_ + 1);
-  }
-  const double pack_s = watch.lap();
-  const auto headers = exchange(std::move(header), own, deadline);
+                       step_);
+    pack_s = packing.total();
+  });
   if (!headers) return fail(headers.error());
-  const double header_s = watch.lap();
+  const double header_s = watch.lap() - pack_s;
 
   const exec::HandleState& handle = *arguments.handle.state_;
   exec::CombineContext context;

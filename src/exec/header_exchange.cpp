@@ -59,6 +59,14 @@ bool HeaderExchange::all_local() const {
   return true;
 }
 
+bool HeaderExchange::all_rows() const {
+  for (int local = 0; local < engine_.fabric().size(); ++local) {
+    const SegmentMap& map = maps_[static_cast<std::size_t>(local)];
+    if (word(local, map.rows_word + 8 * parity()) != step_) return false;
+  }
+  return true;
+}
+
 bool HeaderExchange::node_is_here(NodeId node) const {
   if (node == engine_.node()) return true;
   const int local = engine_.topology().local_of(from_[node.index()].receiver);
@@ -81,7 +89,7 @@ void HeaderExchange::lead() {
     set_word(map.leader_words, step_);
     for (const int carrier : carriers_) engine_.fabric().signal(carrier);
   }
-  if (word(0, map.leader_words + 8) == step_ || !all_remote()) return;
+  if (word(0, map.leader_words + 8) == step_ || !all_remote() || !all_rows()) return;
   set_word(map.leader_words + 8, step_);
   for (int local = 1; local < engine_.fabric().size(); ++local) engine_.fabric().signal(local);
 }
@@ -142,11 +150,15 @@ std::vector<StepHeader> HeaderExchange::collect() const {
   return headers;
 }
 
-Result<std::vector<StepHeader>> HeaderExchange::exchange(const StepHeader& mine,
-                                                         Deadline deadline) {
+Result<std::vector<StepHeader>> HeaderExchange::exchange(
+    const StepHeader& mine, Deadline deadline, const std::function<void()>& publish_rows) {
   step_ = mine.step;
   for (Carried& carried : carried_) carried.sent = false;
   publish(mine);
+  if (publish_rows) publish_rows();
+  const SegmentMap& map = maps_[static_cast<std::size_t>(engine_.local())];
+  set_word(map.rows_word + 8 * parity(), step_);
+  engine_.fabric().signal(0);
   const Deadline now = Clock::now();
   const RankEngine::Wait all{[this] { return advance(); }, [this] { return late(); }, deadline};
   RankEngine::Wait half = all;

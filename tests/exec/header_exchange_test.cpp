@@ -70,11 +70,11 @@ TEST(HeaderExchange, GivesEveryRankAllHeadersStepAfterStep) {
         world.cluster.engine(self).close_step(step);
       }
     });
-    // Each step a rank rings its leader, the leader rings carriers and everyone, and each header
+    // Each step a rank rings its leader for its header and for its rows, the leader rings carriers and everyone, and each header
     // from another node rings the leader.
     int most = 0;
     for (int n = 0; n < topology.nodes(); ++n) {
-      most += 3 * topology.ranks_at(railwave::NodeId(n)) + topology.nodes() - 1;
+      most += 4 * topology.ranks_at(railwave::NodeId(n)) + topology.nodes() - 1;
     }
     EXPECT_LE(world.cluster.signals.load(), most * static_cast<int>(kSteps));
   }

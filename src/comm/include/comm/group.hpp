@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,8 +50,10 @@ class Group {
   [[nodiscard]] Status check(const CombineArguments& arguments) const;
   [[nodiscard]] exec::StepHeader header_of(const DispatchArguments& arguments) const;
   /// Exchanges headers; on the rank with `own` error that error, else the agreed headers.
+  /// `publish_rows` writes the rows of this step, step_, for the neighbours.
   Result<std::vector<exec::StepHeader>> exchange(exec::StepHeader header, const Status& own,
-                                                 Deadline deadline);
+                                                 Deadline deadline,
+                                                 const std::function<void()>& publish_rows = {});
   [[nodiscard]] exec::PhaseSetup phase_setup(exec::Operation operation,
                                              const plan::DispatchPlan& plan,
                                              const exec::ChunkShape& shape);

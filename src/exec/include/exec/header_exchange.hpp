@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <railwave/error.hpp>
@@ -28,7 +29,10 @@ class HeaderExchange : public FrameHandler {
 
   /// All ranks' headers [P]. Errors: Timeout naming the ranks whose headers are missing;
   /// PeerFailed.
-  Result<std::vector<StepHeader>> exchange(const StepHeader& mine, Deadline deadline);
+  /// `publish_rows`, when given, writes this rank's rows after its header is on its way: no header
+  /// waits for a copy, and when all headers are here, the rows of every neighbour are, too.
+  Result<std::vector<StepHeader>> exchange(const StepHeader& mine, Deadline deadline,
+                                           const std::function<void()>& publish_rows = {});
   /// Sends a Hello to `peers` on each rail and waits for theirs: proves every endpoint.
   /// peers[R]: ranks to greet on each rail that this rank drives.
   Status greet(const std::vector<std::vector<RankId>>& peers, Deadline deadline);
@@ -60,6 +64,7 @@ class HeaderExchange : public FrameHandler {
   [[nodiscard]] std::uint64_t absent_here() const;
   [[nodiscard]] std::uint64_t absent_there(NodeId node) const;
   [[nodiscard]] bool all_local() const;
+  [[nodiscard]] bool all_rows() const;
   [[nodiscard]] bool all_remote() const;
   [[nodiscard]] bool node_is_here(NodeId node) const;
   [[nodiscard]] Error late() const;
