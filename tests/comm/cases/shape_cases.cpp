@@ -1,6 +1,7 @@
 // Shapes that fit nothing: one hot expert, odd rows, uneven experts, one rank, one node, one rail.
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -46,6 +47,17 @@ void expect_no_rail_used(const Seen& seen) {
   EXPECT_EQ(seen.dispatched.max_fan_in, 0);
 }
 
+/// Bytes over the control network's device, which only emulated nodes have.
+std::int64_t control_bytes() {
+  std::int64_t total = 0;
+  for (const char* direction : {"rx", "tx"}) {
+    std::int64_t bytes = 0;
+    std::ifstream(std::string("/sys/class/net/ctl0/statistics/") + direction + "_bytes") >> bytes;
+    total += bytes;
+  }
+  return total;
+}
+
 int open_sockets() {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -69,6 +81,7 @@ void d06_one_expert(Rank& rank) {
   auto group = rank.make(placement, options_for(rank, 200, 512, DType::BF16, 1));
   ASSERT_TRUE(group) << to_string(group.error());
   const int self = rank.self.value;
+  const std::int64_t before = control_bytes();
   Seen seen;
   on_all_paths(rank, [&](Path path, Bits& bits) {
     ASSERT_NO_FATAL_FAILURE(run_step(rank, *group, placement, step, path, seen));
@@ -85,6 +98,8 @@ void d06_one_expert(Rank& rank) {
     }
     add_y(bits, seen);
   });
+  // Rows travel on rails alone; 4 x 2 x 204,800 bytes of each node were there.
+  EXPECT_LT(control_bytes() - before, 20'000);
 }
 
 /// D09: hidden sizes that fit no vector width; column h of row (r, i) holds (31 r + 7 i + h) mod
