@@ -1,0 +1,29 @@
+// The programs of examples/, as a user would run them.
+#include <chrono>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testbed/emulated_cluster.hpp"
+#include "testbed/scratch.hpp"
+
+namespace railwave::testbed {
+namespace {
+
+TEST(Examples, RoundTripBringsEveryTokenBack) {
+  RAILWAVE_START_CLUSTER(cluster, uniform_cluster(2, 3, 2));
+  const CapturedOutput output;
+  RunOptions run;
+  run.argv = {RAILWAVE_ROUND_TRIP};
+  run.stdout_fd = output.descriptor();
+  run.deadline = Clock::now() + std::chrono::seconds(40);
+  const auto outcome = cluster.run(run);
+  ASSERT_TRUE(outcome) << to_string(outcome.error());
+  EXPECT_EQ(outcome->exit_status, 0) << outcome->message;
+  const auto lines = output.lines();
+  ASSERT_EQ(lines.size(), 6U);
+  for (const std::string& line : lines) EXPECT_THAT(line, testing::HasSubstr("3 tokens came back"));
+}
+
+}  // namespace
+}  // namespace railwave::testbed
