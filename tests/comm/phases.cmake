@@ -1,7 +1,7 @@
 railwave_test(random_phases_test SOURCES random_phases_test.cpp ROOMS comm
               LABELS loopback TIMEOUT 300 PROCESSORS 2)
 # Sanitizers slow the phases down ten times.
-set(random_phases 250)
+set(random_phases 1000)
 if(RAILWAVE_SANITIZE)
   set(random_phases 30)
 endif()
