@@ -70,8 +70,8 @@ TEST(HeaderExchange, GivesEveryRankAllHeadersStepAfterStep) {
         world.cluster.engine(self).close_step(step);
       }
     });
-    // Each step a rank rings its leader for its header and for its rows, the leader rings carriers and everyone, and each header
-    // from another node rings the leader.
+    // Each step a rank rings its leader for its header and for its rows, the leader rings carriers
+    // and everyone, and each header from another node rings the leader.
     int most = 0;
     for (int n = 0; n < topology.nodes(); ++n) {
       most += 4 * topology.ranks_at(railwave::NodeId(n)) + topology.nodes() - 1;
