@@ -16,7 +16,8 @@ rails, checks every byte that comes back and quotes the times against the physic
 it runs on an emulated cluster of its own; inside one (railwave emulate) it runs there.
 
 A sample is one dispatch and one combine of one layer, each from a common start to the last rank's
-end, with planning, packing, relocation and reordering inside. Times are sums over layers of each
+end, with planning, packing, relocation and reordering inside. Paths take turns; each has a group
+of its own, so that one path's losses do not slow the connections of the next. Times are sums over layers of each
 layer's quantile.
 
 Exit status: 0; 1 when a row was wrong or a run failed; 2 for a wrong command line; 3 when this

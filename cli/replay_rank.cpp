@@ -91,6 +91,9 @@ class ReplayRank {
   Result<int> run();
 
  private:
+  Result<Communicator> make_group(std::uint32_t generation,
+                                  const std::vector<std::string>& devices) const;
+  [[nodiscard]] std::vector<ReplaySampler> make_samplers();
   Result<Clock::time_point> common_start();
   Result<int> finish();
 
@@ -102,7 +105,9 @@ class ReplayRank {
   workload::ReplayRows rows_;
   std::int64_t row_bytes_;
   RankId self_;
-  std::optional<Communicator> group_;
+  // One for each path, with connections of its own, as a job would have that runs this path: what
+  // incast does to the congestion windows of one path must not slow the next one.
+  std::vector<Communicator> groups_;
   std::vector<RankSample> samples_;
 };
 
@@ -112,6 +117,16 @@ Status ReplayRank::connect() {
   self_ = RankId(identity->rank);
   const auto devices = rail_devices(topology_);
   if (!devices) return fail(devices.error());
+  for (std::size_t path = 0; path < request_.paths.size(); ++path) {
+    auto group = make_group(static_cast<std::uint32_t>(path), *devices);
+    if (!group) return fail(std::move(group).error());
+    groups_.push_back(*std::move(group));
+  }
+  return {};
+}
+
+Result<Communicator> ReplayRank::make_group(std::uint32_t generation,
+                                            const std::vector<std::string>& devices) const {
   CommunicatorOptions group;
   group.self = self_;
   group.max_tokens_per_rank = std::max<std::int64_t>(work_.max_tokens, 1);
@@ -124,21 +139,29 @@ Status ReplayRank::connect() {
   if (request_.lead_bytes) group.lead_bytes = *request_.lead_bytes;
   if (request_.chunk_bytes) group.chunk_bytes = *request_.chunk_bytes;
   if (options_.slots > 0) group.send_slots = options_.slots;
-  comm::SocketBuffers buffers;
-  if (request_.socket_buffer) buffers.send = *request_.socket_buffer;
+  comm::UcxWiringOptions wires;
+  wires.generation = generation;
+  if (request_.socket_buffer) wires.send_buffer_bytes = *request_.socket_buffer;
   auto wiring =
-      comm::wire_over_ucx(topology_, self_, *devices, Clock::now() + group.deadlines.init, buffers);
+      comm::wire_over_ucx(topology_, self_, devices, Clock::now() + group.deadlines.init, wires);
   if (!wiring) return fail(std::move(wiring).error());
-  auto made = Communicator::create(topology_, work_.placement, group, std::move(*wiring));
-  if (!made) return fail(std::move(made).error());
-  group_ = std::move(*made);
-  return {};
+  return Communicator::create(topology_, work_.placement, group, std::move(*wiring));
+}
+
+std::vector<ReplaySampler> ReplayRank::make_samplers() {
+  std::vector<ReplaySampler> samplers;
+  for (Communicator& group : groups_) {
+    samplers.emplace_back(ReplaySampler::Setup{self_, &topology_, &work_, &rows_, request_.dtype,
+                                               options_.hidden, &group,
+                                               [this] { return common_start(); }});
+  }
+  return samplers;
 }
 
 /// All ranks leave at the same moment: the latest rank's, plus what a message to all takes.
 Result<Clock::time_point> ReplayRank::common_start() {
   const std::int64_t now = Clock::now().time_since_epoch().count();
-  const auto all = group_->all_gather(std::as_bytes(std::span(&now, 1)));
+  const auto all = groups_.front().all_gather(std::as_bytes(std::span(&now, 1)));
   if (!all) return fail(all.error());
   std::int64_t latest = 0;
   for (const auto& bytes : *all) {
@@ -152,20 +175,19 @@ Result<Clock::time_point> ReplayRank::common_start() {
 }
 
 Result<int> ReplayRank::run() {
-  ReplaySampler sampler({self_, &topology_, &work_, &rows_, request_.dtype, options_.hidden,
-                         &*group_, [this] { return common_start(); }});
+  std::vector<ReplaySampler> samplers = make_samplers();
   const std::int64_t total = static_cast<std::int64_t>(work_.layers.size()) *
                              (options_.repeats + 1) *
                              static_cast<std::int64_t>(request_.paths.size());
   std::int64_t done = 0;
   for (std::size_t layer = 0; layer < work_.layers.size(); ++layer) {
-    const PreparedLayer prepared = sampler.prepare(layer);
+    const PreparedLayer prepared = samplers.front().prepare(layer);
     // The first round of a layer warms caches and congestion windows and is not counted.
     for (int repeat = -1; repeat < options_.repeats; ++repeat) {
       for (std::size_t i = 0; i < request_.paths.size(); ++i) {
         // Paths take turns in going first, so that a drift of the machine hits all alike.
         const auto turn = (i + static_cast<std::size_t>(repeat + 1)) % request_.paths.size();
-        auto taken = sampler.sample(layer, prepared, request_.paths[turn]);
+        auto taken = samplers[turn].sample(layer, prepared, request_.paths[turn]);
         if (!taken) return fail(std::move(taken).error());
         taken->repeat = repeat;
         if (repeat >= 0) {
@@ -185,7 +207,7 @@ Result<int> ReplayRank::run() {
 }
 
 Result<int> ReplayRank::finish() {
-  const auto gathered = group_->all_gather(to_bytes(samples_));
+  const auto gathered = groups_.front().all_gather(to_bytes(samples_));
   if (!gathered) return fail(gathered.error());
   if (self_.value != 0) return 0;
   std::vector<std::vector<RankSample>> by_rank;

@@ -29,11 +29,14 @@ struct Wiring {
   std::function<Result<std::unique_ptr<transport::Rail>>(RailId)> open_rail;
 };
 
-/// Bounds of the socket buffers of TCP rails. Small ones keep queues short, so that what the
-/// receiver says is heard in time; 0 leaves them to the kernel.
-struct SocketBuffers {
-  std::int64_t send = 256 << 10;
-  std::int64_t receive = 0;
+/// How a process wires a group.
+struct UcxWiringOptions {
+  /// Tells the groups of one job apart; all ranks of a group give the same number.
+  std::uint32_t generation = 0;
+  /// Bounds of the socket buffers of TCP rails. Small ones keep queues short, so that what the
+  /// receiver says is heard in time; 0 leaves them to the kernel.
+  std::int64_t send_buffer_bytes = 256 << 10;
+  std::int64_t receive_buffer_bytes = 0;
 };
 
 /// The wiring of a process under torchrun, Open MPI, PMI or Slurm: TCP bootstrap, memfd fabric, one
@@ -41,6 +44,6 @@ struct SocketBuffers {
 /// Errors: InvalidArgument for missing variables; Timeout naming missing ranks.
 Result<Wiring> wire_over_ucx(const Topology& topology, RankId self,
                              const std::vector<std::string>& devices, Deadline deadline,
-                             const SocketBuffers& buffers = {});
+                             const UcxWiringOptions& options = {});
 
 }  // namespace railwave::comm
