@@ -1,16 +1,10 @@
 #include "cluster_report.hpp"
 
-#include <cerrno>
-#include <cstring>
 #include <string_view>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/fail.hpp"
 #include "base/units.hpp"
 
 namespace railwave::cli {
@@ -64,14 +58,19 @@ std::string counters_table(const testbed::Counters& counters) {
   return out;
 }
 
-Status write_private_file(const std::string& path, const std::string& text) {
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  const bool written =
-      file && ::fchmod(file.get(), 0600) == 0 &&
-      ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (written) return {};
-  return fail(ErrorCode::InvalidArgument, "--json",
-              fmt::format("can not write '{}': {}", path, std::strerror(errno)));
+std::string losses_line(const testbed::Counters& counters) {
+  std::int64_t ports = 0;
+  std::int64_t cards = 0;
+  for (const auto& node : counters.rails) {
+    for (const auto& rail : node) {
+      ports += rail.port_drops;
+      cards += rail.nic_drops;
+    }
+  }
+  return fmt::format(
+      "# network: {} frames lost at switch ports, {} at network cards; TCP segments sent again, by "
+      "node: {}\n",
+      ports, cards, fmt::join(counters.tcp_retransmissions, " "));
 }
 
 }  // namespace railwave::cli

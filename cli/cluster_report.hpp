@@ -13,13 +13,12 @@ namespace railwave::cli {
 std::string topology_text(const testbed::ClusterSpec& spec);
 /// One aligned line per node and rail, and one per node for TCP.
 std::string counters_table(const testbed::Counters& counters);
+/// What was lost and sent again, in one line.
+std::string losses_line(const testbed::Counters& counters);
 
 nlohmann::ordered_json cluster_json(const testbed::ClusterSpec& spec);
 nlohmann::ordered_json counters_json(const testbed::Counters& counters);
 nlohmann::ordered_json gate_json(const testbed::GateResult& gate);
 nlohmann::ordered_json run_json(const testbed::RunOutcome& outcome);
-
-/// Creates or replaces a file only its owner can read. Errors: InvalidArgument naming the path.
-Status write_private_file(const std::string& path, const std::string& text);
 
 }  // namespace railwave::cli

@@ -10,6 +10,7 @@
 #include "cluster_options.hpp"
 #include "cluster_report.hpp"
 #include "end_signals.hpp"
+#include "report/private_file.hpp"
 #include "testbed/cluster.hpp"
 #include "verb.hpp"
 
@@ -93,7 +94,7 @@ Status Emulation::write_json(const testbed::ClusterSpec& spec) const {
   out["cluster"] = cluster_json(spec);
   if (gate_) out["gate"] = gate_json(*gate_);
   if (outcome_) out["run"] = run_json(*outcome_);
-  return write_private_file(options_.json, out.dump(2) + "\n");
+  return report::write_private_file(options_.json, out.dump(2) + "\n");
 }
 
 int Emulation::run() {

@@ -116,7 +116,7 @@ Result<int> replay_on_emulated(const ReplayOptions& options) {
   writer.reset();
   reader.reset();
   if (!outcome) return fail(outcome.error());
-  fmt::print(stderr, "{}", counters_table(outcome->traffic));
+  fmt::print(stderr, "{}", losses_line(outcome->traffic));
   if (!outcome->message.empty()) fmt::print(stderr, "railwave: {}\n", outcome->message);
   if (outcome->cancelled) return 128 + signals.arrived();
   return outcome->exit_status;

@@ -52,10 +52,10 @@ std::string environment_lines(const Environment& e) {
   if (e.host) out += ", host " + *e.host;
   out = comment(out);
   if (!e.gate) return out + comment("gate         not run");
-  out +=
-      comment(fmt::format("gate         {}: rails at once {:.3f} of nominal, lone transfer {:.3f}",
-                          e.gate->passed ? "passed" : "FAILED, the machine is the limit",
-                          e.gate->rails_at_once, e.gate->lone_transfer));
+  out += comment(fmt::format(
+      "gate         {}: rails at once {:.3f} of nominal, lone transfer {:.3f} of its least time",
+      e.gate->passed ? "passed" : "FAILED, the machine is the limit", e.gate->rails_at_once,
+      e.gate->lone_transfer));
   return out;
 }
 
