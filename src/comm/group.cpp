@@ -1,13 +1,13 @@
 #include "comm/group.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
 #include "comm/group_settings.hpp"
+#include "rail_addresses.hpp"
 
 namespace railwave::comm {
 
@@ -93,7 +93,7 @@ Status Group::build(Wiring wiring) {
   headers_ = std::make_unique<exec::HeaderExchange>(*engine_, maps_);
   slots_ = std::make_unique<exec::SendSlots>(*engine_, limits_);
   engine_->set_control(headers_.get());
-  return connect(wiring, deadline);
+  return connect(deadline);
 }
 
 std::vector<std::vector<RankId>> Group::rail_peers() const {
@@ -117,35 +117,21 @@ std::vector<std::vector<RankId>> Group::rail_peers() const {
   return peers;
 }
 
-Status Group::connect(const Wiring&, Deadline deadline) {
-  std::vector<std::byte> mine;
-  for (int r = 0; r < topology_.rails(); ++r) {
-    const std::vector<std::byte> address =
-        engine_->drives(RailId(r)) ? engine_->rail(RailId(r)).address() : std::vector<std::byte>{};
-    const auto size = static_cast<std::uint32_t>(address.size());
-    const auto bytes = std::as_bytes(std::span(&size, 1));
-    mine.insert(mine.end(), bytes.begin(), bytes.end());
-    mine.insert(mine.end(), address.begin(), address.end());
+Status Group::connect(Deadline deadline) {
+  std::vector<std::vector<std::byte>> own(static_cast<std::size_t>(topology_.rails()));
+  for (std::size_t r = 0; r < own.size(); ++r) {
+    if (engine_->drives(RailId(r))) own[r] = engine_->rail(RailId(r)).address();
   }
-  const auto all = all_gather_->all_gather(mine, deadline);
+  const auto all = all_gather_->all_gather(pack_addresses(own), deadline);
   if (!all) return fail(all.error());
+  const NodeId node = topology_.node_of(options_.self);
   const auto peers = rail_peers();
   for (std::size_t r = 0; r < peers.size(); ++r) {
     for (const RankId peer : peers[r]) {
-      const RailId far =
-          topology_.ingress(topology_.node_of(options_.self), topology_.node_of(peer), RailId(r));
-      std::span<const std::byte> rest((*all)[peer.index()]);
-      for (int skip = 0; skip <= far.value; ++skip) {
-        std::uint32_t size = 0;
-        if (rest.size() < sizeof(size)) break;
-        std::memcpy(&size, rest.data(), sizeof(size));
-        rest = rest.subspan(sizeof(size));
-        if (rest.size() < size) break;
-        if (skip == far.value) {
-          RAILWAVE_TRY(engine_->rail(RailId(r)).connect(peer, rest.first(size)));
-        }
-        rest = rest.subspan(size);
-      }
+      const auto theirs = unpack_addresses((*all)[peer.index()], topology_.rails(), peer);
+      if (!theirs) return fail(theirs.error());
+      const RailId far = topology_.ingress(node, topology_.node_of(peer), RailId(r));
+      RAILWAVE_TRY(engine_->rail(RailId(r)).connect(peer, (*theirs)[far.index()]));
     }
   }
   return headers_->greet(peers, deadline);

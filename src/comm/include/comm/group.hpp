@@ -41,7 +41,7 @@ class Group {
   class Call;
   Group(const Topology& topology, const Placement& placement, const CommunicatorOptions& options);
   Status build(Wiring wiring);
-  Status connect(const Wiring& wiring, Deadline deadline);
+  Status connect(Deadline deadline);
   [[nodiscard]] std::vector<std::vector<RankId>> rail_peers() const;
 
   Result<Received> run_dispatch(const DispatchArguments& arguments, Deadline deadline);
