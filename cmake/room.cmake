@@ -9,6 +9,10 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(railwave_flags INTERFACE -Wno-deprecated-declarations)
 endif()
 if(RAILWAVE_SANITIZE)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # gcc's own instrumentation makes it see uninitialised optionals that are not.
+    target_compile_options(railwave_flags INTERFACE -Wno-maybe-uninitialized)
+  endif()
   target_compile_options(railwave_flags INTERFACE -fsanitize=${RAILWAVE_SANITIZE}
                          -fno-sanitize-recover=all)
   target_link_options(railwave_flags INTERFACE -fsanitize=${RAILWAVE_SANITIZE})
