@@ -11,8 +11,9 @@ namespace railwave::report {
 /// The gate before a measurement on an emulated cluster (DESIGN section 6).
 struct Gate {
   double rails_at_once = 0;  ///< slowest rail with all running at once, over its nominal rate
-  double lone_transfer = 0;  ///< time of a lone 256 KiB transfer over the least that its rail allows
-  bool passed = false;       ///< rails_at_once >= 0.93 and lone_transfer >= 0.95
+  double lone_transfer =
+      0;                ///< time of a lone 256 KiB transfer over the least that its rail allows
+  bool passed = false;  ///< rails_at_once >= 0.93 and lone_transfer >= 0.95
   friend bool operator==(const Gate&, const Gate&) = default;
 };
 
