@@ -171,11 +171,12 @@ TEST(ClusterRun, ACommandThatDoesNotExistIs127) {
   RAILWAVE_START_CLUSTER(cluster, uniform_cluster(1, 1, 1));
   const CapturedOutput output;
   auto options = shell("", output);
-  options.argv = {"no-such-command"};
+  // With a slash: a folder of PATH that this user may not read would make it 126.
+  options.argv = {"./no-such-command"};
   const auto outcome = cluster.run(options);
   ASSERT_TRUE(outcome.has_value());
   EXPECT_EQ(outcome->exit_status, 127);
-  EXPECT_THAT(output.text(), HasSubstr("can not execute 'no-such-command'"));
+  EXPECT_THAT(output.text(), HasSubstr("can not execute './no-such-command'"));
   options.argv.clear();
   EXPECT_EQ(cluster.run(options).error().code, ErrorCode::InvalidArgument);
 }
