@@ -58,7 +58,7 @@ const std::vector<Case>& all_cases() {
   return cases;
 }
 
-const Case& case_named(const std::string& name) {
+const Case& case_named(std::string_view name) {
   const auto at = std::find_if(all_cases().begin(), all_cases().end(),
                                [&](const Case& one) { return one.name == name; });
   return *at;

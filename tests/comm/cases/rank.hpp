@@ -8,6 +8,7 @@
 #include <ostream>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <railwave/railwave.hpp>
@@ -61,7 +62,7 @@ inline void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 
 const std::vector<Case>& all_cases();
 /// REQUIRES: there is one of this name.
-const Case& case_named(const std::string& name);
+const Case& case_named(std::string_view name);
 
 /// A hash over values in the order in which they are added.
 class Bits {
