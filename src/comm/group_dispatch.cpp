@@ -232,7 +232,6 @@ Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadlin
   handle->step = step_;
   handle->tokens = arguments.tokens;
   handle->rows = received.rows;
-  handle->top_k = static_cast<std::uint32_t>(arguments.top_k);
   handle->counts = counts;
   exec::remember_rows(context, phase, *handle);
   received.handle.state_ = std::move(handle);

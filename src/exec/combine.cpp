@@ -6,13 +6,10 @@
 #include <tuple>
 
 #include "base/event_loop.hpp"
+#include "exec/seconds.hpp"
 
 namespace railwave::exec {
 namespace {
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 std::vector<PublishedRows> published_rows(const CombineContext& context) {
   std::vector<PublishedRows> rows;

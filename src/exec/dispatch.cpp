@@ -9,16 +9,9 @@
 #include "base/event_loop.hpp"
 #include "base/fail.hpp"
 #include "exec/record.hpp"
+#include "exec/seconds.hpp"
 
 namespace railwave::exec {
-namespace {
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-}  // namespace
-
 DispatchSource::DispatchSource(const DispatchContext& context) : context_(context) {
   const Topology& topology = context.engine->topology();
   const NodeId node = context.engine->node();

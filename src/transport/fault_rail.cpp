@@ -14,6 +14,7 @@
 #include "base/checked.hpp"
 #include "base/event_loop.hpp"
 #include "base/fail.hpp"
+#include "send_check.hpp"
 
 namespace railwave::transport {
 namespace {
@@ -126,15 +127,7 @@ class FaultRail final : public Rail, private RailSink {
 Status FaultRail::send(RankId peer, const FrameHeader& frame, std::span<const std::byte> payload,
                        std::uint64_t token) {
   const auto found = peers_.find(peer);
-  if (found == peers_.end()) {
-    return fail(ErrorCode::InvalidArgument, peer, "peer",
-                fmt::format("rank {} is not connected; call connect() first", peer.value));
-  }
-  if (payload.size() != frame.bytes) {
-    return fail(
-        ErrorCode::InvalidArgument, peer, "bytes",
-        fmt::format("the frame says {} bytes, the payload has {}", frame.bytes, payload.size()));
-  }
+  RAILWAVE_TRY(check_send(found != peers_.end(), peer, frame, payload));
   if (found->second.lost) {
     return fail(ErrorCode::PeerFailed, peer, "peer", fmt::format("rank {} is lost", peer.value));
   }

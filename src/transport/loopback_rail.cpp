@@ -9,6 +9,7 @@
 
 #include "base/fail.hpp"
 #include "loopback/port.hpp"
+#include "send_check.hpp"
 
 namespace railwave::transport {
 namespace {
@@ -76,15 +77,7 @@ class LoopbackRail final : public Rail {
   Status send(RankId peer, const FrameHeader& frame, std::span<const std::byte> payload,
               std::uint64_t token) override {
     const auto found = peers_.find(peer);
-    if (found == peers_.end()) {
-      return fail(ErrorCode::InvalidArgument, peer, "peer",
-                  fmt::format("rank {} is not connected; call connect() first", peer.value));
-    }
-    if (payload.size() != frame.bytes) {
-      return fail(
-          ErrorCode::InvalidArgument, peer, "bytes",
-          fmt::format("the frame says {} bytes, the payload has {}", frame.bytes, payload.size()));
-    }
+    RAILWAVE_TRY(check_send(found != peers_.end(), peer, frame, payload));
     Frame copy{frame, {payload.begin(), payload.end()}};
     if (found->second.lost || !found->second.port->push(std::move(copy))) {
       return fail(ErrorCode::PeerFailed, peer, "peer",

@@ -9,6 +9,7 @@
 
 #include "base/checked.hpp"
 #include "base/fail.hpp"
+#include "send_check.hpp"
 #include "ucx/address.hpp"
 #include "ucx/endpoint.hpp"
 #include "ucx/process.hpp"
@@ -137,15 +138,7 @@ Status UcxRail::connect(RankId peer, std::span<const std::byte> address) {
 Status UcxRail::send(RankId peer, const FrameHeader& frame, std::span<const std::byte> payload,
                      std::uint64_t token) {
   const auto found = endpoints_.find(peer);
-  if (found == endpoints_.end()) {
-    return fail(ErrorCode::InvalidArgument, peer, "peer",
-                fmt::format("rank {} is not connected; call connect() first", peer.value));
-  }
-  if (payload.size() != frame.bytes) {
-    return fail(
-        ErrorCode::InvalidArgument, peer, "bytes",
-        fmt::format("the frame says {} bytes, the payload has {}", frame.bytes, payload.size()));
-  }
+  RAILWAVE_TRY(check_send(found != endpoints_.end(), peer, frame, payload));
   Status accepted = found->second.send(frame, payload, token);
   if (!progressing_ && !idle()) ring();
   return accepted;

@@ -48,7 +48,6 @@ struct HandleState {
   std::uint64_t step = 0;
   std::int64_t tokens = 0;
   std::int64_t rows = 0;  ///< rows that this rank received
-  std::uint32_t top_k = 0;
   std::shared_ptr<const plan::DispatchPlan> plan;
   StepCounts counts;
   RowRefs own_node;                        ///< [T] rows on this rank's own node, ranks ascending
