@@ -3,8 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
-#include <vector>
+#include <memory>
 
 #include <railwave/dtype.hpp>
 
@@ -28,8 +27,14 @@ class RowSum {
   void add_rounded(const RowSum& other);
 
  private:
+  /// The sum so far plus addend(h), element by element.
+  template <class Addend>
+  void add_each(Addend addend);
+
   DType dtype_;
-  std::vector<float> sum_;
+  std::size_t hidden_;
+  std::unique_ptr<float[]> sum_;
+  bool empty_ = true;  // sum_ holds nothing yet: it is +0
 };
 
 }  // namespace railwave::exec
