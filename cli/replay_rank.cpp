@@ -94,6 +94,7 @@ class ReplayRank {
   Result<Communicator> make_group(std::uint32_t generation,
                                   const std::vector<std::string>& devices) const;
   [[nodiscard]] std::vector<ReplaySampler> make_samplers();
+  Result<Clock::time_point> all_here();
   Result<Clock::time_point> common_start();
   Result<int> finish();
 
@@ -153,13 +154,18 @@ std::vector<ReplaySampler> ReplayRank::make_samplers() {
   for (Communicator& group : groups_) {
     samplers.emplace_back(ReplaySampler::Setup{self_, &topology_, &work_, &rows_, request_.dtype,
                                                options_.hidden, &group,
-                                               [this] { return common_start(); }});
+                                               [this] { return common_start(); },
+                                               [this]() -> Status {
+                                                 const auto here = all_here();
+                                                 if (!here) return fail(here.error());
+                                                 return {};
+                                               }});
   }
   return samplers;
 }
 
-/// All ranks leave at the same moment: the latest rank's, plus what a message to all takes.
-Result<Clock::time_point> ReplayRank::common_start() {
+/// When the latest rank came here. Nobody returns before it came.
+Result<Clock::time_point> ReplayRank::all_here() {
   const std::int64_t now = Clock::now().time_since_epoch().count();
   const auto all = groups_.front().all_gather(std::as_bytes(std::span(&now, 1)));
   if (!all) return fail(all.error());
@@ -169,7 +175,14 @@ Result<Clock::time_point> ReplayRank::common_start() {
     std::memcpy(&theirs, bytes.data(), std::min(bytes.size(), sizeof theirs));
     latest = std::max(latest, theirs);
   }
-  const Clock::time_point start{Clock::duration(latest) + std::chrono::milliseconds(20)};
+  return Clock::time_point(Clock::duration(latest));
+}
+
+/// All ranks leave at the same moment: the latest rank's, plus what a message to all takes.
+Result<Clock::time_point> ReplayRank::common_start() {
+  const auto latest = all_here();
+  if (!latest) return fail(latest.error());
+  const Clock::time_point start = *latest + std::chrono::milliseconds(20);
   RAILWAVE_TRY(sleep_until(start));
   return start;
 }

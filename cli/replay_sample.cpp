@@ -98,6 +98,8 @@ Result<Received> ReplaySampler::dispatch(std::size_t layer, const PreparedLayer&
   if (!start) return fail(start.error());
   auto received = setup_.group->dispatch(in);
   out.dispatch_s = seconds_from(*start);
+  // Checking rows would take the processor from ranks that still move theirs.
+  if (received) RAILWAVE_TRY(setup_.all_done());
   return received;
 }
 
@@ -116,6 +118,7 @@ Status ReplaySampler::combine(const PreparedLayer& prepared, const Received& rec
   auto report = setup_.group->combine(in);
   out.combine_s = seconds_from(*start);
   if (!report) return fail(std::move(report).error());
+  RAILWAVE_TRY(setup_.all_done());
   out.combine = *std::move(report);
   const auto row = static_cast<std::size_t>(row_bytes_);
   for (std::size_t at = 0; at < combined.size(); at += row) {

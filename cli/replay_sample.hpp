@@ -41,6 +41,8 @@ class ReplaySampler {
     Communicator* group = nullptr;
     /// Called before each phase: the moment at which all ranks start it.
     std::function<Result<Clock::time_point>()> common_start;
+    /// Called after each phase: returns when all ranks have finished it.
+    std::function<Status()> all_done;
   };
   explicit ReplaySampler(Setup setup);
 
