@@ -170,10 +170,10 @@ Error Group::midway(Error error) {
 
 Result<std::vector<StepHeader>> Group::exchange(StepHeader header, const Status& own,
                                                 Deadline deadline,
-                                                const std::function<void()>& publish_rows) {
+                                                const std::function<void()>& meanwhile) {
   header.step = ++step_;
   if (!own) header.rejected = static_cast<std::uint8_t>(own.error().code);
-  auto headers = headers_->exchange(header, deadline, own ? publish_rows : std::function<void()>{});
+  auto headers = headers_->exchange(header, deadline, own ? meanwhile : std::function<void()>{});
   if (!headers) return fail(midway(std::move(headers).error()));
   if (!own) {
     engine_->close_step(step_);
@@ -188,7 +188,7 @@ Result<std::vector<StepHeader>> Group::exchange(StepHeader header, const Status&
 }
 
 exec::PhaseSetup Group::phase_setup(Operation operation, const plan::DispatchPlan& plan,
-                                    const exec::ChunkShape& shape) {
+                                    const exec::NodeRows& rows, const exec::ChunkShape& shape) {
   exec::PhaseSetup setup;
   setup.engine = engine_.get();
   setup.plan = &plan;
@@ -196,6 +196,7 @@ exec::PhaseSetup Group::phase_setup(Operation operation, const plan::DispatchPla
   setup.step = step_;
   setup.shape = shape;
   setup.maps = maps_;
+  setup.rows = &rows;
   setup.slots = slots_.get();
   setup.policy = uses_waves(plan.path()) ? options_.wave_start : options_.window_start;
   setup.lead_bytes = options_.lead_bytes;

@@ -174,6 +174,31 @@ void make_room(const DispatchArguments& arguments, Received& received) {
 
 }  // namespace
 
+exec::NodeRows Group::node_rows(const void* own, std::int64_t rows, std::int64_t row_bytes) {
+  return exec::NodeRows(
+      {engine_.get(), maps_, step_, static_cast<const std::byte*>(own), rows, row_bytes});
+}
+
+Result<std::shared_ptr<exec::HandleState>> Group::plan_dispatch(
+    const DispatchArguments& arguments, const std::vector<StepHeader>& headers) {
+  auto handle = std::make_shared<exec::HandleState>();
+  handle->group = identity_;
+  handle->step = step_;
+  handle->tokens = arguments.tokens;
+  handle->counts = exec::StepCounts::of(headers, topology_.nodes());
+  handle->rows = handle->counts.rows[options_.self.index()];
+  handle->taken_from.resize(static_cast<std::size_t>(handle->rows));
+  auto plan = plan::DispatchPlan::create(topology_,
+                                         RailCounts::from_ranks(topology_, handle->counts.records),
+                                         {arguments.path, arguments.windows});
+  if (!plan) {
+    engine_->close_step(step_);
+    return fail(std::move(plan).error());
+  }
+  handle->plan = std::make_shared<const plan::DispatchPlan>(std::move(*plan));
+  return handle;
+}
+
 Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadline deadline) {
   Stopwatch watch;
   const Status own = check(arguments);
@@ -181,46 +206,39 @@ Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadlin
   double pack_s = 0;
   const auto headers = exchange(own ? header_of(arguments) : StepHeader{}, own, deadline, [&] {
     const Stopwatch packing;
-    exec::publish_tokens(*engine_, own_map(), placement_,
-                         {static_cast<const std::byte*>(arguments.x), row_bytes,
-                          routing_of(arguments), arguments.topk_weights},
-                         step_);
+    exec::write_metas(*engine_, own_map(), placement_,
+                      {routing_of(arguments), arguments.topk_weights}, step_);
     pack_s = packing.total();
   });
   if (!headers) return fail(headers.error());
   const double header_s = watch.lap() - pack_s;
-
-  const exec::StepCounts counts = exec::StepCounts::of(*headers, topology_.nodes());
-  auto plan =
-      plan::DispatchPlan::create(topology_, RailCounts::from_ranks(topology_, counts.records),
-                                 {arguments.path, arguments.windows});
-  if (!plan) {
-    engine_->close_step(step_);
-    return fail(std::move(plan).error());
-  }
-  auto handle = std::make_shared<exec::HandleState>();
-  handle->plan = std::make_shared<const plan::DispatchPlan>(std::move(*plan));
+  auto handle = plan_dispatch(arguments, *headers);
+  if (!handle) return fail(std::move(handle).error());
   const double plan_s = watch.lap();
 
+  exec::NodeRows rows = node_rows(arguments.x, arguments.tokens, row_bytes);
   exec::DispatchContext context;
   context.engine = engine_.get();
   context.placement = &placement_;
-  context.plan = handle->plan.get();
-  context.counts = &counts;
-  context.maps = maps_;
+  context.plan = (*handle)->plan.get();
+  context.counts = &(*handle)->counts;
+  context.rows = &rows;
   context.shape = exec::ChunkShape::of(exec::record_meta_bytes(arguments.top_k), row_bytes,
                                        limits_.chunk_bytes);
   context.top_k = arguments.top_k;
-  context.parity = static_cast<std::int64_t>(step_ & 1);
+  const exec::OwnPlaces places = exec::own_places(context);
+  exec::publish_tokens(context, places);
+  pack_s += watch.lap();
+
   Received received;
-  received.rows = counts.rows[options_.self.index()];
+  received.rows = (*handle)->rows;
   received.tokens_per_expert.resize(placement_.owned(options_.self).size());
-  exec::Phase phase(phase_setup(Operation::Dispatch, *handle->plan, context.shape));
+  exec::Phase phase(phase_setup(Operation::Dispatch, *context.plan, rows, context.shape));
   exec::DispatchSource source(context);
   exec::DispatchReader reader(context, phase, [&] {
     make_room(arguments, received);
     return exec::ReceiveBuffers{received.x, received.topk_idx.data(), received.topk_weights.data(),
-                                received.tokens_per_expert.data()};
+                                received.tokens_per_expert.data(), (*handle)->taken_from.data()};
   });
   Status moved = phase.run(
       source, [&] { return reader.read(); }, deadline);
@@ -228,13 +246,8 @@ Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadlin
   const double wire_s = watch.lap();
 
   if (received.rows == 0) make_room(arguments, received);
-  handle->group = identity_;
-  handle->step = step_;
-  handle->tokens = arguments.tokens;
-  handle->rows = received.rows;
-  handle->counts = counts;
-  exec::remember_rows(context, phase, *handle);
-  received.handle.state_ = std::move(handle);
+  exec::remember_rows(context, phase, places, **handle);
+  received.handle.state_ = *std::move(handle);
   for (std::int64_t& count : received.tokens_per_expert) {
     count = round_up(count, arguments.expert_alignment);
   }
@@ -249,59 +262,54 @@ Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadlin
   return received;
 }
 
+StepHeader Group::header_of(const CombineArguments& arguments) {
+  const exec::HandleState& state = *arguments.handle.state_;
+  StepHeader header;
+  header.operation = Operation::Combine;
+  header.path = state.plan->path();
+  header.dtype = arguments.dtype;
+  header.hidden = static_cast<std::uint32_t>(arguments.hidden);
+  header.handle_step = state.step;
+  header.tokens = static_cast<std::uint32_t>(state.tokens);
+  return header;
+}
+
 Result<PhaseReport> Group::run_combine(const CombineArguments& arguments, Deadline deadline) {
   Stopwatch watch;
   const Status own = check(arguments);
   const std::int64_t row_bytes = own ? arguments.hidden * element_bytes(arguments.dtype) : 0;
-  StepHeader header;
-  header.operation = Operation::Combine;
-  if (own) {
-    const exec::HandleState& state = *arguments.handle.state_;
-    header.path = state.plan->path();
-    header.dtype = arguments.dtype;
-    header.hidden = static_cast<std::uint32_t>(arguments.hidden);
-    header.handle_step = state.step;
-    header.tokens = static_cast<std::uint32_t>(state.tokens);
-  }
-  double pack_s = 0;
-  const auto headers = exchange(std::move(header), own, deadline, [&] {
-    const Stopwatch packing;
-    exec::publish_rows(*engine_, own_map(),
-                       {static_cast<const std::byte*>(arguments.x),
-                        static_cast<std::size_t>(arguments.rows * row_bytes)},
-                       step_);
-    pack_s = packing.total();
-  });
+  StepHeader rejected;
+  rejected.operation = Operation::Combine;
+  const auto headers = exchange(own ? header_of(arguments) : rejected, own, deadline);
   if (!headers) return fail(headers.error());
-  const double header_s = watch.lap() - pack_s;
+  PhaseReport report;
+  report.header_s = watch.lap();
 
   const exec::HandleState& handle = *arguments.handle.state_;
+  exec::NodeRows rows = node_rows(arguments.x, arguments.rows, row_bytes);
   exec::CombineContext context;
   context.engine = engine_.get();
   context.handle = &handle;
   context.counts = &handle.counts;
-  context.maps = maps_;
+  context.rows = &rows;
   context.shape = exec::ChunkShape::of(0, row_bytes, limits_.chunk_bytes);
   context.dtype = arguments.dtype;
   context.hidden = arguments.hidden;
-  context.parity = static_cast<std::int64_t>(step_ & 1);
-  exec::Phase phase(phase_setup(Operation::Combine, *handle.plan, context.shape));
+  exec::publish_rows(context);
+  report.pack_s = watch.lap();
+  exec::Phase phase(phase_setup(Operation::Combine, *handle.plan, rows, context.shape));
   exec::CombineSource source(context);
   exec::CombineReader reader(context, phase,
                              {arguments.out.data(), static_cast<const std::byte*>(arguments.bias0),
                               static_cast<const std::byte*>(arguments.bias1)});
-  const double plan_s = watch.lap();
+  report.plan_s = watch.lap();
   Status moved = phase.run(
       source, [&] { return reader.read(); }, deadline);
   if (!moved) return fail(midway(std::move(moved).error()));
 
-  PhaseReport report;
   report.wire_s = watch.lap();
   phase.report(report);
   source.report(report);
-  report.pack_s += pack_s;
-  report.header_s = header_s;
-  report.plan_s = plan_s;
   report.reorder_s = reader.seconds();
   report.total_s = watch.total();
   return report;

@@ -9,21 +9,29 @@
 #include "exec/seconds.hpp"
 
 namespace railwave::exec {
+
+void publish_rows(const CombineContext& context) {
+  const std::vector<std::int32_t>& readers = context.handle->taken_from;
+  for (std::size_t row = 0; row < readers.size(); ++row) {
+    context.rows->copy_for(readers[row], static_cast<std::int64_t>(row));
+  }
+  context.rows->publish();
+}
+
 namespace {
 
-std::vector<PublishedRows> published_rows(const CombineContext& context) {
-  std::vector<PublishedRows> rows;
-  for (int local = 0; local < context.engine->fabric().size(); ++local) {
-    rows.emplace_back(*context.engine, context.maps[static_cast<std::size_t>(local)], local,
-                      context.parity);
-  }
-  return rows;
+/// Are the rows of records or tokens first .. end - 1 here?
+bool all_here(const CombineContext& context, const RowRefs& rows, std::size_t first,
+              std::size_t end) {
+  return std::all_of(rows.refs.begin() + static_cast<std::ptrdiff_t>(rows.first[first]),
+                     rows.refs.begin() + static_cast<std::ptrdiff_t>(rows.first[end]),
+                     [&](const RowRef& ref) { return context.rows->here(ref.local); });
 }
 
 }  // namespace
 
 CombineSource::CombineSource(const CombineContext& context)
-    : context_(context), published_(published_rows(context)), sum_(context.dtype, context.hidden) {}
+    : context_(context), sum_(context.dtype, context.hidden) {}
 
 const RowRefs& CombineSource::rows_of(const Stream& stream) const {
   const auto& forwarded = context_.handle->forwarded;
@@ -35,6 +43,11 @@ const RowRefs& CombineSource::rows_of(const Stream& stream) const {
   return at->records;
 }
 
+bool CombineSource::ready(const Stream& stream, std::int64_t first, std::int64_t count) {
+  return all_here(context_, rows_of(stream), static_cast<std::size_t>(first),
+                  static_cast<std::size_t>(first + count));
+}
+
 void CombineSource::pack(const Stream& stream, std::int64_t first, std::int64_t count,
                          std::byte* out) {
   const auto begin = Clock::now();
@@ -44,8 +57,7 @@ void CombineSource::pack(const Stream& stream, std::int64_t first, std::int64_t 
     sum_.reset();
     for (std::size_t r = rows.first[record]; r < rows.first[record + 1]; ++r) {
       const RowRef& ref = rows.refs[r];
-      sum_.add(
-          published_[static_cast<std::size_t>(ref.local)].row(ref.row, context_.shape.row_bytes));
+      sum_.add(context_.rows->row(ref.local, ref.row));
     }
     sum_.store(out);
   }
@@ -72,7 +84,6 @@ CombineReader::CombineReader(const CombineContext& context, const Phase& phase,
     : context_(context),
       phase_(phase),
       out_(out),
-      published_(published_rows(context)),
       there_(phase.streams().inbound.size(), 0),
       sum_(context.dtype, context.hidden),
       own_(context.dtype, context.hidden) {
@@ -115,7 +126,7 @@ bool CombineReader::ready(std::size_t token) const {
   for (std::size_t p = handle.first_partial[token]; p < handle.first_partial[token + 1]; ++p) {
     if (parts_[p].position >= there_[parts_[p].stream]) return false;
   }
-  return true;
+  return all_here(context_, handle.own_node, token, token + 1);
 }
 
 void CombineReader::add_own_node(std::size_t token) {
@@ -124,8 +135,7 @@ void CombineReader::add_own_node(std::size_t token) {
   own_.reset();
   for (std::size_t r = rows.first[token]; r < rows.first[token + 1]; ++r) {
     const RowRef& ref = rows.refs[r];
-    own_.add(
-        published_[static_cast<std::size_t>(ref.local)].row(ref.row, context_.shape.row_bytes));
+    own_.add(context_.rows->row(ref.local, ref.row));
   }
   sum_.add_rounded(own_);
 }

@@ -12,12 +12,53 @@
 #include "exec/seconds.hpp"
 
 namespace railwave::exec {
+
+OwnPlaces own_places(const DispatchContext& context) {
+  const Topology& topology = context.engine->topology();
+  OwnPlaces places(static_cast<std::size_t>(topology.nodes()));
+  for (int n = 0; n < topology.nodes(); ++n) {
+    const NodeId node(n);
+    if (node == context.engine->node()) continue;
+    places[node.index()] =
+        record_places(*context.plan, *context.counts, context.engine->self(), node);
+  }
+  return places;
+}
+
+void publish_tokens(const DispatchContext& context, const OwnPlaces& places) {
+  const Topology& topology = context.engine->topology();
+  const NodeId here = context.engine->node();
+  const int self = context.engine->local();
+  const auto meta = [&](std::int64_t index) {
+    return RecordMeta(context.rows->meta(self, index, context.shape.meta_bytes));
+  };
+  for (int n = 0; n < topology.nodes(); ++n) {
+    std::int64_t index = first_meta(*context.counts, context.engine->self(), NodeId(n));
+    for (const RecordPlace& place : places[static_cast<std::size_t>(n)]) {
+      const RankId driver =
+          topology.drivers(here, place.rail)[static_cast<std::size_t>(place.lane)];
+      context.rows->copy_for(topology.local_of(driver), meta(index++).token());
+    }
+  }
+  std::int64_t index = first_meta(*context.counts, context.engine->self(), here);
+  const std::int64_t end = index + context.counts->records_of(context.engine->self(), here);
+  for (; index < end; ++index) {
+    const RecordMeta record = meta(index);
+    for (int k = 0; k < context.top_k; ++k) {
+      const std::int32_t expert = record.slot(k).expert;
+      if (expert < 0) continue;
+      const RankId owner = context.placement->owner(ExpertId(expert));
+      if (topology.node_of(owner) != here) continue;
+      context.rows->copy_for(topology.local_of(owner), record.token());
+    }
+  }
+  context.rows->publish();
+}
+
 DispatchSource::DispatchSource(const DispatchContext& context) : context_(context) {
   const Topology& topology = context.engine->topology();
   const NodeId node = context.engine->node();
   for (int local = 0; local < topology.ranks_at(node); ++local) {
-    published_.emplace_back(*context.engine, context.maps[static_cast<std::size_t>(local)], local,
-                            context.parity);
     for (int n = 0; n < topology.nodes(); ++n) {
       first_meta_.push_back(first_meta(*context.counts, topology.rank_at(node, local), NodeId(n)));
     }
@@ -28,6 +69,13 @@ const std::vector<RecordOwner>& DispatchSource::owners_of(const Stream& stream) 
   auto [at, fresh] = owners_.try_emplace(&stream);
   if (fresh) at->second = record_owners(*context_.plan, *context_.counts, stream);
   return at->second;
+}
+
+bool DispatchSource::ready(const Stream& stream, std::int64_t first, std::int64_t count) {
+  const std::vector<RecordOwner>& owners = owners_of(stream);
+  const auto begin = owners.begin() + first;
+  return std::all_of(begin, begin + count,
+                     [&](const RecordOwner& owner) { return context_.rows->here(owner.local); });
 }
 
 void DispatchSource::pack(const Stream& stream, std::int64_t first, std::int64_t count,
@@ -42,11 +90,11 @@ void DispatchSource::pack(const Stream& stream, std::int64_t first, std::int64_t
     const auto local = static_cast<std::size_t>(owner.local);
     const std::int64_t index =
         first_meta_[local * nodes + stream.pair.destination.index()] + owner.index;
-    const std::byte* meta = published_[local].meta(index, context_.shape.meta_bytes);
+    const std::byte* meta = context_.rows->meta(owner.local, index, context_.shape.meta_bytes);
     std::memcpy(out + i * context_.shape.meta_bytes, meta,
                 static_cast<std::size_t>(context_.shape.meta_bytes));
     std::memcpy(row_out + i * context_.shape.row_bytes,
-                published_[local].row(RecordMeta(meta).token(), context_.shape.row_bytes),
+                context_.rows->row(owner.local, RecordMeta(meta).token()),
                 static_cast<std::size_t>(context_.shape.row_bytes));
     own += owner.local == context_.engine->local() ? 1 : 0;
   }
@@ -109,7 +157,8 @@ DispatchReader::DispatchReader(const DispatchContext& context, const Phase& phas
       phase_(phase),
       buffers_(std::move(buffers)),
       missing_(context.counts->rows[context.engine->self().index()]),
-      next_(phase.streams().inbound.size(), 0) {}
+      next_(phase.streams().inbound.size(), 0),
+      node_read_(static_cast<std::size_t>(context.engine->fabric().size())) {}
 
 void DispatchReader::open_buffers() {
   out_ = buffers_();
@@ -121,29 +170,28 @@ void DispatchReader::open_buffers() {
 bool DispatchReader::read() {
   if (missing_ == 0) return true;
   const auto begin = Clock::now();
-  if (!own_node_read_) {
-    open_buffers();
-    read_own_node();
-    own_node_read_ = true;
+  if (!std::exchange(open_, true)) open_buffers();
+  for (std::size_t local = 0; local < node_read_.size(); ++local) {
+    read_neighbour(static_cast<int>(local));
   }
   for (std::size_t i = 0; i < next_.size(); ++i) read_stream(i);
   seconds_ += seconds_since(begin);
   return missing_ == 0;
 }
 
-void DispatchReader::read_own_node() {
-  const Topology& topology = context_.engine->topology();
+void DispatchReader::read_neighbour(int local) {
+  if (node_read_[static_cast<std::size_t>(local)]) return;
   const NodeId node = context_.engine->node();
-  for (int local = 0; local < topology.ranks_at(node); ++local) {
-    const RankId owner = topology.rank_at(node, local);
-    const PublishedRows rows(*context_.engine, context_.maps[static_cast<std::size_t>(local)],
-                             local, context_.parity);
-    const std::int64_t first = first_meta(*context_.counts, owner, node);
-    const std::int64_t count = context_.counts->records_of(owner, node);
-    for (std::int64_t i = first; i < first + count; ++i) {
-      const RecordMeta meta(rows.meta(i, context_.shape.meta_bytes));
-      take(meta, rows.row(meta.token(), context_.shape.row_bytes));
-    }
+  const RankId owner = context_.engine->topology().rank_at(node, local);
+  const bool for_me = context_.counts->copies_of(owner, context_.engine->self()) > 0;
+  if (for_me && !context_.rows->here(local)) return;
+  node_read_[static_cast<std::size_t>(local)] = true;
+  if (!for_me) return;
+  const std::int64_t first = first_meta(*context_.counts, owner, node);
+  const std::int64_t count = context_.counts->records_of(owner, node);
+  for (std::int64_t i = first; i < first + count; ++i) {
+    const RecordMeta meta(context_.rows->meta(local, i, context_.shape.meta_bytes));
+    take(meta, context_.rows->row(local, meta.token()), local);
   }
 }
 
@@ -151,13 +199,14 @@ void DispatchReader::read_stream(std::size_t index) {
   const Stream& stream = phase_.streams().inbound[index];
   const std::int64_t there = phase_.arrived_records(stream);
   const std::byte* stage = phase_.stage_of(stream);
+  const int from = context_.engine->topology().local_of(stream.receiver);
   for (std::int64_t& i = next_[index]; i < there; ++i) {
     take(RecordMeta(stage + context_.shape.meta_offset(i)),
-         stage + context_.shape.row_offset(i, stream.records));
+         stage + context_.shape.row_offset(i, stream.records), from);
   }
 }
 
-void DispatchReader::take(const RecordMeta& meta, const std::byte* row) {
+void DispatchReader::take(const RecordMeta& meta, const std::byte* row, int from) {
   const RankId self = context_.engine->self();
   std::int64_t place = -1;
   for (int k = 0; k < context_.top_k; ++k) {
@@ -168,6 +217,7 @@ void DispatchReader::take(const RecordMeta& meta, const std::byte* row) {
       place = context_.counts->first_row_of(source, self) + slot.row;
       std::memcpy(out_.x + place * context_.shape.row_bytes, row,
                   static_cast<std::size_t>(context_.shape.row_bytes));
+      out_.taken_from[place] = from;
       --missing_;
     }
     const int expert = context_.placement->local_index(ExpertId(slot.expert));
@@ -214,17 +264,14 @@ void remember_forwarded(const DispatchContext& context, const Phase& phase, Hand
 
 /// Each token's partials in node order: (token, place) pairs sorted by token keep the node order,
 /// since the groups are walked node by node.
-void remember_partials(const DispatchContext& context, const PublishedRows& rows,
-                       HandleState& handle) {
-  const Topology& topology = context.engine->topology();
-  const RankId self = context.engine->self();
+void remember_partials(const DispatchContext& context, const OwnPlaces& own, HandleState& handle) {
   std::vector<std::pair<std::uint32_t, PartialPlace>> places;
-  for (int n = 0; n < topology.nodes(); ++n) {
+  for (std::size_t n = 0; n < own.size(); ++n) {
     const NodeId node(n);
-    if (node == context.engine->node()) continue;
-    std::int64_t index = first_meta(*context.counts, self, node);
-    for (const RecordPlace& place : record_places(*context.plan, *context.counts, self, node)) {
-      const RecordMeta meta(rows.meta(index++, context.shape.meta_bytes));
+    std::int64_t index = first_meta(*context.counts, context.engine->self(), node);
+    for (const RecordPlace& place : own[n]) {
+      const RecordMeta meta(
+          context.rows->meta(context.engine->local(), index++, context.shape.meta_bytes));
       places.push_back({meta.token(), {node, place.rail, place.lane, place.position}});
     }
   }
@@ -240,14 +287,13 @@ void remember_partials(const DispatchContext& context, const PublishedRows& rows
   }
 }
 
-void remember_own_node(const DispatchContext& context, const PublishedRows& rows,
-                       HandleState& handle) {
+void remember_own_node(const DispatchContext& context, HandleState& handle) {
   const RankId self = context.engine->self();
   const NodeId node = context.engine->node();
   const std::int64_t first = first_meta(*context.counts, self, node);
   const std::int64_t count = context.counts->records_of(self, node);
   for (std::int64_t i = first; i < first + count; ++i) {
-    const RecordMeta meta(rows.meta(i, context.shape.meta_bytes));
+    const RecordMeta meta(context.rows->meta(context.engine->local(), i, context.shape.meta_bytes));
     while (handle.own_node.size() < meta.token()) handle.own_node.close();
     append_rows(context, meta, handle.own_node);
   }
@@ -256,13 +302,11 @@ void remember_own_node(const DispatchContext& context, const PublishedRows& rows
 
 }  // namespace
 
-void remember_rows(const DispatchContext& context, const Phase& phase, HandleState& handle) {
-  const PublishedRows rows(*context.engine,
-                           context.maps[static_cast<std::size_t>(context.engine->local())],
-                           context.engine->local(), context.parity);
+void remember_rows(const DispatchContext& context, const Phase& phase, const OwnPlaces& places,
+                   HandleState& handle) {
   remember_forwarded(context, phase, handle);
-  remember_own_node(context, rows, handle);
-  remember_partials(context, rows, handle);
+  remember_own_node(context, handle);
+  remember_partials(context, places, handle);
 }
 
 }  // namespace railwave::exec

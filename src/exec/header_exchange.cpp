@@ -49,20 +49,12 @@ void HeaderExchange::publish(const StepHeader& mine) {
   const auto at = static_cast<std::size_t>(map.header + parity() * map.header_stride);
   encode(mine, engine_.topology().nodes(), engine_.fabric().own().subspan(at, header_bytes_));
   set_word(map.header_word + 8 * parity(), step_);
-  engine_.fabric().signal(0);
+  pass_on();
 }
 
 bool HeaderExchange::all_local() const {
   for (int local = 0; local < engine_.fabric().size(); ++local) {
     if (!is_present(local)) return false;
-  }
-  return true;
-}
-
-bool HeaderExchange::all_rows() const {
-  for (int local = 0; local < engine_.fabric().size(); ++local) {
-    const SegmentMap& map = maps_[static_cast<std::size_t>(local)];
-    if (word(local, map.rows_word + 8 * parity()) != step_) return false;
   }
   return true;
 }
@@ -81,21 +73,23 @@ bool HeaderExchange::all_remote() const {
   return true;
 }
 
-void HeaderExchange::lead() {
-  const SegmentMap& map = maps_.front();
-  const bool node_told = word(0, map.leader_words) == step_;
-  if (!node_told) {
-    if (!all_local()) return;
-    set_word(map.leader_words, step_);
-    for (const int carrier : carriers_) engine_.fabric().signal(carrier);
+/// After each word of its own a rank looks whether that was the last one missing.
+void HeaderExchange::pass_on() {
+  if (!all_local()) return;
+  const int self = engine_.local();
+  if (!all_remote()) {
+    for (const int carrier : carriers_) {
+      if (carrier != self) engine_.fabric().signal(carrier);
+    }
+    return;
   }
-  if (word(0, map.leader_words + 8) == step_ || !all_remote() || !all_rows()) return;
-  set_word(map.leader_words + 8, step_);
-  for (int local = 1; local < engine_.fabric().size(); ++local) engine_.fabric().signal(local);
+  for (int local = 0; local < engine_.fabric().size(); ++local) {
+    if (local != self) engine_.fabric().signal(local);
+  }
 }
 
 Status HeaderExchange::carry() {
-  if (carried_.empty() || word(0, maps_.front().leader_words) != step_) return {};
+  if (carried_.empty() || !all_local()) return {};
   std::vector<std::byte>& payload = payload_[step_ & 1];
   for (Carried& carried : carried_) {
     if (carried.sent) continue;
@@ -120,10 +114,9 @@ Status HeaderExchange::carry() {
 }
 
 Result<bool> HeaderExchange::advance() {
-  if (engine_.local() == 0) lead();
   // Looked at before carry(): the node may become complete, and with it all nodes, in between, and
   // this rank would go without having sent its node's headers.
-  const bool complete = word(0, maps_.front().leader_words + 8) == step_;
+  const bool complete = all_local() && all_remote();
   if (Status carried = carry(); !carried) return fail(std::move(carried).error());
   // A header that UCX still holds would be stuck once this rank leaves the call.
   return complete && engine_.unsent() == 0;
@@ -150,15 +143,12 @@ std::vector<StepHeader> HeaderExchange::collect() const {
   return headers;
 }
 
-Result<std::vector<StepHeader>> HeaderExchange::exchange(
-    const StepHeader& mine, Deadline deadline, const std::function<void()>& publish_rows) {
+Result<std::vector<StepHeader>> HeaderExchange::exchange(const StepHeader& mine, Deadline deadline,
+                                                         const std::function<void()>& meanwhile) {
   step_ = mine.step;
   for (Carried& carried : carried_) carried.sent = false;
   publish(mine);
-  if (publish_rows) publish_rows();
-  const SegmentMap& map = maps_[static_cast<std::size_t>(engine_.local())];
-  set_word(map.rows_word + 8 * parity(), step_);
-  engine_.fabric().signal(0);
+  if (meanwhile) meanwhile();
   const Deadline now = Clock::now();
   const RankEngine::Wait all{[this] { return advance(); }, [this] { return late(); }, deadline};
   RankEngine::Wait half = all;
@@ -236,7 +226,8 @@ void HeaderExchange::arrived(RailId rail, const FrameHeader& frame) {
   const SegmentMap& map = maps_[static_cast<std::size_t>(engine_.local())];
   set_word(map.remote_words + 8 * (2 * node.value + static_cast<std::int64_t>(frame.step & 1)),
            frame.step);
-  engine_.fabric().signal(0);
+  // A header of the step after this one is seen when this rank has published its own.
+  if (frame.step == step_) pass_on();
 }
 
 }  // namespace railwave::exec

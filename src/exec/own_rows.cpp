@@ -4,15 +4,78 @@
 #include <cstring>
 
 #include "exec/record.hpp"
+#include "transport/shared_word.hpp"
 
 namespace railwave::exec {
 
-PublishedRows::PublishedRows(const RankEngine& engine, const SegmentMap& map, int local,
-                             std::int64_t parity) {
-  const std::byte* base =
-      engine.fabric().segment(local).data() + map.rows + parity * map.rows_stride;
-  rows_ = base;
-  metas_ = base + map.metas;
+NodeRows::NodeRows(const Setup& setup)
+    : setup_(setup),
+      local_(setup.engine->local()),
+      here_(setup.maps.size()),
+      waiting_(setup.maps.size()),
+      readers_(setup.maps.size()),
+      copied_(static_cast<std::size_t>(setup.rows)) {
+  for (std::size_t local = 0; local < setup.maps.size(); ++local) {
+    base_.push_back(published(static_cast<int>(local)));
+  }
+  base_[static_cast<std::size_t>(local_)] = setup.own;
+  here_[static_cast<std::size_t>(local_)] = true;
+}
+
+std::byte* NodeRows::published(int local) const {
+  const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local)];
+  // A neighbour's segment is only read: row() and meta() give it out as const.
+  return const_cast<std::byte*>(setup_.engine->fabric().segment(local).data()) + map.rows +
+         static_cast<std::int64_t>(setup_.step & 1) * map.rows_stride;
+}
+
+void NodeRows::copy_for(int reader, std::int64_t row) {
+  if (reader == local_) return;
+  readers_[static_cast<std::size_t>(reader)] = true;
+  const auto index = static_cast<std::size_t>(row);
+  if (copied_[index]) return;
+  copied_[index] = true;
+  const std::int64_t at = row * setup_.row_bytes;
+  std::memcpy(published(local_) + at, setup_.own + at, static_cast<std::size_t>(setup_.row_bytes));
+}
+
+void NodeRows::publish() {
+  const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local_)];
+  transport::publish(
+      reinterpret_cast<std::uint64_t*>(setup_.engine->fabric().own().data() + map.rows_word),
+      setup_.step);
+  for (std::size_t reader = 0; reader < readers_.size(); ++reader) {
+    if (readers_[reader]) setup_.engine->fabric().signal(static_cast<int>(reader));
+  }
+}
+
+bool NodeRows::is_here(int local) const {
+  const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local)];
+  const std::byte* word = setup_.engine->fabric().segment(local).data() + map.rows_word;
+  return transport::observe(reinterpret_cast<const std::uint64_t*>(word)) == setup_.step;
+}
+
+bool NodeRows::here(int local) {
+  const auto at = static_cast<std::size_t>(local);
+  if (!here_[at]) {
+    here_[at] = is_here(local);
+    waiting_[at] = !here_[at];
+  }
+  return here_[at];
+}
+
+const std::byte* NodeRows::meta(int local, std::int64_t index, std::int64_t meta_bytes) const {
+  return published(local) + setup_.maps[static_cast<std::size_t>(local)].metas + index * meta_bytes;
+}
+
+std::vector<RankId> NodeRows::awaited() const {
+  std::vector<RankId> ranks;
+  for (std::size_t local = 0; local < waiting_.size(); ++local) {
+    if (!waiting_[local]) continue;
+    ranks.push_back(
+        setup_.engine->topology().rank_at(setup_.engine->node(), static_cast<int>(local)));
+  }
+  return ranks;
 }
 
 namespace {
@@ -40,12 +103,10 @@ class MetaWriter {
     for (std::size_t n = 1; n < next_meta_.size(); ++n) next_meta_[n] += next_meta_[n - 1];
   }
 
-  /// True when the token goes anywhere.
-  bool write(const OwnTokens& tokens, std::int64_t token) {
+  void write(const OwnTokens& tokens, std::int64_t token) {
     const Routing& routing = tokens.routing;
     number_rows(tokens, token);
-    const std::vector<NodeId>& nodes = nodes_of(routing, token);
-    for (const NodeId node : nodes) {
+    for (const NodeId node : nodes_of(routing, token)) {
       std::byte* at = metas_ + next_meta_[node.index()]++ * meta_bytes_;
       RecordMeta::write_head(at, static_cast<std::uint32_t>(self_.value),
                              static_cast<std::uint32_t>(token));
@@ -53,7 +114,6 @@ class MetaWriter {
         RecordMeta::write_slot(at, k, slots_[static_cast<std::size_t>(k)]);
       }
     }
-    return !nodes.empty();
   }
 
  private:
@@ -104,26 +164,14 @@ class MetaWriter {
 
 }  // namespace
 
-void publish_tokens(RankEngine& engine, const SegmentMap& map, const Placement& placement,
-                    const OwnTokens& tokens, std::uint64_t step) {
+void write_metas(RankEngine& engine, const SegmentMap& map, const Placement& placement,
+                 const OwnTokens& tokens, std::uint64_t step) {
   std::byte* rows = engine.fabric().own().data() + map.rows +
                     static_cast<std::int64_t>(step & 1) * map.rows_stride;
   MetaWriter writer(engine.topology(), placement, engine.self(), tokens.routing.top_k,
                     rows + map.metas);
   writer.place_groups(tokens.routing);
-  for (std::int64_t token = 0; token < tokens.routing.tokens; ++token) {
-    if (!writer.write(tokens, token)) continue;
-    std::memcpy(rows + token * tokens.row_bytes, tokens.x + token * tokens.row_bytes,
-                static_cast<std::size_t>(tokens.row_bytes));
-  }
-}
-
-void publish_rows(RankEngine& engine, const SegmentMap& map, std::span<const std::byte> rows,
-                  std::uint64_t step) {
-  if (rows.empty()) return;
-  std::memcpy(engine.fabric().own().data() + map.rows +
-                  static_cast<std::int64_t>(step & 1) * map.rows_stride,
-              rows.data(), rows.size());
+  for (std::int64_t token = 0; token < tokens.routing.tokens; ++token) writer.write(tokens, token);
 }
 
 std::int64_t first_meta(const StepCounts& counts, RankId owner, NodeId destination) {

@@ -129,6 +129,7 @@ Result<bool> Phase::advance(const std::function<bool()>& read) {
 
 Error Phase::late() const {
   std::set<std::int32_t> ranks;
+  for (const RankId rank : setup_.rows->awaited()) ranks.insert(rank.value);
   for (const auto& flow : flows_) {
     if (!flow) continue;
     for (const RankId rank : flow->awaited()) ranks.insert(rank.value);

@@ -79,8 +79,7 @@ Result<bool> RailFlow::push_window(std::vector<Out>& outs) {
   // Destinations take turns chunk by chunk, so that a full set of slots is shared fairly.
   for (std::size_t idle = 0; idle < outs.size() && !free_slots_.empty(); ++turn_) {
     Out& out = outs[turn_ % outs.size()];
-    const NodeId to = setup_.engine->topology().node_of(out.stream->receiver);
-    if (out.next == out.stream->records || !setup_.keeper->gate().may_send(window_, to)) {
+    if (!may_send(out)) {
       ++idle;
       continue;
     }
@@ -90,6 +89,16 @@ Result<bool> RailFlow::push_window(std::vector<Out>& outs) {
     moved = true;
   }
   return moved;
+}
+
+bool RailFlow::may_send(const Out& out) const {
+  const NodeId to = setup_.engine->topology().node_of(out.stream->receiver);
+  return out.next < out.stream->records && setup_.keeper->gate().may_send(window_, to) &&
+         setup_.source->ready(*out.stream, out.next, next_count(out));
+}
+
+std::int64_t RailFlow::next_count(const Out& out) const {
+  return setup_.shape.records_in(out.next / setup_.shape.records, out.stream->records);
 }
 
 Status RailFlow::send_begin(Out& out) {
@@ -106,8 +115,7 @@ Status RailFlow::send_begin(Out& out) {
 Status RailFlow::send_chunk(Out& out) {
   const std::uint32_t slot = free_slots_.back();
   free_slots_.pop_back();
-  const std::int64_t count =
-      setup_.shape.records_in(out.next / setup_.shape.records, out.stream->records);
+  const std::int64_t count = next_count(out);
   const auto payload = setup_.slots.subspan(slot * static_cast<std::size_t>(setup_.slot_bytes),
                                             static_cast<std::size_t>(setup_.shape.payload(count)));
   setup_.source->pack(*out.stream, out.next, count, payload.data());

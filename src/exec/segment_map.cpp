@@ -78,9 +78,8 @@ SegmentMap SegmentMap::of(const Topology& topology, const Limits& limits, RankId
       static_cast<std::int64_t>(step_header_bytes(topology.nodes(), topology.ranks()));
   Bump bump;
   SegmentMap map;
-  map.header_word = bump.take(8 * 4);
+  map.header_word = bump.take(8 * 3);
   map.rows_word = map.header_word + 8 * 2;
-  map.leader_words = bump.take(8 * 2);
   map.level_words = bump.take(8 * rails);
   map.heard_words = bump.take(8 * rails * nodes);
   map.remote_words = bump.take(8 * 2 * nodes);

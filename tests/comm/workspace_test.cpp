@@ -88,8 +88,8 @@ int64_t segment_of(const Plain& c, const Sizes& z, int node, int local) {
   const int64_t header = 48 + 4 * (nodes + c.all());
   const int64_t most = *std::max_element(c.ranks.begin(), c.ranks.end());
   int64_t sum = 0;
-  for (const int64_t words : {int64_t{4}, int64_t{2}, int64_t{c.rails}, c.rails * nodes, 2 * nodes,
-                              2 * nodes, std::max(forth.streams, back.streams)}) {
+  for (const int64_t words : {int64_t{3}, int64_t{c.rails}, c.rails * nodes, 2 * nodes, 2 * nodes,
+                              std::max(forth.streams, back.streams)}) {
     sum += up(8 * words);
   }
   sum += 2 * up(header) + 2 * nodes * up(most * header);

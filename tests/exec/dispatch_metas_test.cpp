@@ -36,7 +36,6 @@ class DispatchMetas : public testing::Test {
     context_.engine = &cluster_.engine(2);
     context_.placement = &placement_;
     context_.counts = &counts_;
-    context_.maps = cluster_.maps_of(2);
     context_.shape = ChunkShape::of(railwave::exec::record_meta_bytes(kTopK), 8, 1000);
     context_.top_k = kTopK;
     stream_.pair = {NodeId(0), NodeId(1)};

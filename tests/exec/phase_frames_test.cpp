@@ -22,6 +22,7 @@ using railwave::StartPolicy;
 using railwave::Status;
 using railwave::Topology;
 using railwave::exec::ChunkShape;
+using railwave::exec::NodeRows;
 using railwave::exec::Phase;
 using railwave::exec::PhaseSetup;
 using railwave::exec::RecordSource;
@@ -36,6 +37,7 @@ constexpr std::int64_t kRow = 16;
 /// Packs bytes of 1; refuses what comes when told to.
 class Source final : public RecordSource {
  public:
+  bool ready(const Stream&, std::int64_t, std::int64_t) override { return true; }
   void pack(const Stream&, std::int64_t, std::int64_t count, std::byte* out) override {
     std::memset(out, 1, static_cast<std::size_t>(count * kRow));
     packed += count;
@@ -77,6 +79,8 @@ class PhaseFrames : public testing::Test {
     setup.step = 1;
     setup.shape = ChunkShape::of(0, kRow, 4 * kRow);
     setup.maps = cluster_.maps_of(1);
+    rows_.emplace(NodeRows::Setup{setup.engine, setup.maps, 1, nullptr, 0, kRow});
+    setup.rows = &*rows_;
     setup.slots = &slots_;
     setup.policy = StartPolicy::Grant;
     phase_.emplace(setup);
@@ -125,6 +129,7 @@ class PhaseFrames : public testing::Test {
   SendSlots slots_;
   Source source_;
   std::optional<DispatchPlan> plan_;
+  std::optional<NodeRows> rows_;
   std::optional<Phase> phase_;
   std::list<std::vector<std::byte>> payloads_;
 };

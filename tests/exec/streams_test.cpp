@@ -247,8 +247,8 @@ TEST(SegmentMap, RegionsFollowEachOtherWithoutOverlap) {
     const auto header = static_cast<std::int64_t>(
         railwave::exec::step_header_bytes(c.topology.nodes(), c.topology.ranks()));
     const auto words = [](std::int64_t count) { return 8 * count; };
-    EXPECT_GE(map.leader_words, map.header_word + words(2));
-    EXPECT_GE(map.level_words, map.leader_words + words(2));
+    EXPECT_EQ(map.rows_word, map.header_word + words(2));
+    EXPECT_GE(map.level_words, map.rows_word + words(1));
     EXPECT_GE(map.heard_words, map.level_words + words(r));
     EXPECT_GE(map.remote_words, map.heard_words + words(r * n));
     EXPECT_GE(map.absent_words, map.remote_words + words(2 * n));

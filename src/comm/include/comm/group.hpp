@@ -49,13 +49,20 @@ class Group {
   [[nodiscard]] Status check(const DispatchArguments& arguments) const;
   [[nodiscard]] Status check(const CombineArguments& arguments) const;
   [[nodiscard]] exec::StepHeader header_of(const DispatchArguments& arguments) const;
+  static exec::StepHeader header_of(const CombineArguments& arguments);
+  /// What all ranks will do: the handle without what only the moved rows tell.
+  Result<std::shared_ptr<exec::HandleState>> plan_dispatch(
+      const DispatchArguments& arguments, const std::vector<exec::StepHeader>& headers);
+  [[nodiscard]] exec::NodeRows node_rows(const void* own, std::int64_t rows,
+                                         std::int64_t row_bytes);
   /// Exchanges headers; on the rank with `own` error that error, else the agreed headers.
-  /// `publish_rows` writes the rows of this step, step_, for the neighbours.
+  /// `meanwhile` is called with the header on its way, when there was no error.
   Result<std::vector<exec::StepHeader>> exchange(exec::StepHeader header, const Status& own,
                                                  Deadline deadline,
-                                                 const std::function<void()>& publish_rows = {});
+                                                 const std::function<void()>& meanwhile = {});
   [[nodiscard]] exec::PhaseSetup phase_setup(exec::Operation operation,
                                              const plan::DispatchPlan& plan,
+                                             const exec::NodeRows& rows,
                                              const exec::ChunkShape& shape);
   [[nodiscard]] const exec::SegmentMap& own_map() const {
     return maps_[static_cast<std::size_t>(engine_->local())];

@@ -21,17 +21,20 @@ struct CombineContext {
   RankEngine* engine = nullptr;
   const HandleState* handle = nullptr;
   const StepCounts* counts = nullptr;  ///< of the handle's dispatch
-  std::span<const SegmentMap> maps;    ///< of the node's ranks
+  NodeRows* rows = nullptr;
   ChunkShape shape;
   DType dtype = DType::BF16;
   std::int64_t hidden = 0;
-  std::int64_t parity = 0;
 };
+
+/// Gives the rank's neighbours the expert rows that they add.
+void publish_rows(const CombineContext& context);
 
 /// Sums the rows of each record over the ranks of this node and sends the partial.
 class CombineSource : public RecordSource {
  public:
   explicit CombineSource(const CombineContext& context);
+  bool ready(const Stream& stream, std::int64_t first, std::int64_t count) override;
   void pack(const Stream& stream, std::int64_t first, std::int64_t count, std::byte* out) override;
   Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
                  const std::byte* chunk, std::vector<std::uint8_t>& locals) override;
@@ -41,7 +44,6 @@ class CombineSource : public RecordSource {
   const std::vector<RecordOwner>& owners_of(const Stream& stream);
   [[nodiscard]] const RowRefs& rows_of(const Stream& stream) const;
   CombineContext context_;
-  std::vector<PublishedRows> published_;  // [G]
   RowSum sum_;
   std::map<const Stream*, std::vector<RecordOwner>> owners_;
   double seconds_ = 0;
@@ -76,10 +78,9 @@ class CombineReader {
   CombineContext context_;
   const Phase& phase_;
   CombineOutput out_;
-  std::vector<PublishedRows> published_;  // [G]
-  std::vector<Part> parts_;               // as HandleState::partials
-  std::vector<std::int64_t> there_;       // by inbound stream
-  std::vector<std::size_t> waiting_;      // tokens that are not reduced
+  std::vector<Part> parts_;           // as HandleState::partials
+  std::vector<std::int64_t> there_;   // by inbound stream
+  std::vector<std::size_t> waiting_;  // tokens that are not reduced
   RowSum sum_;
   RowSum own_;
   double seconds_ = 0;

@@ -26,16 +26,24 @@ struct DispatchContext {
   const Placement* placement = nullptr;
   const plan::DispatchPlan* plan = nullptr;
   const StepCounts* counts = nullptr;
-  std::span<const SegmentMap> maps;  ///< of the node's ranks
+  NodeRows* rows = nullptr;
   ChunkShape shape;
   int top_k = 0;
-  std::int64_t parity = 0;
 };
+
+/// Where this rank's records travel, [N], each in the rank's order; nothing for the own node.
+using OwnPlaces = std::vector<std::vector<RecordPlace>>;
+OwnPlaces own_places(const DispatchContext& context);
+
+/// Gives the rank's neighbours what they read of its rows: records that another driver sends, rows
+/// of its own node's ranks.
+void publish_tokens(const DispatchContext& context, const OwnPlaces& places);
 
 /// Packs records from their owners' segments into frames.
 class DispatchSource : public RecordSource {
  public:
   explicit DispatchSource(const DispatchContext& context);
+  bool ready(const Stream& stream, std::int64_t first, std::int64_t count) override;
   void pack(const Stream& stream, std::int64_t first, std::int64_t count, std::byte* out) override;
   /// Errors: ProtocolViolation naming the sender, for a meta whose source, experts or rows can not
   /// be.
@@ -48,7 +56,6 @@ class DispatchSource : public RecordSource {
   const std::vector<RecordOwner>& owners_of(const Stream& stream);
   [[nodiscard]] bool is_sound(const RecordMeta& meta, NodeId source) const;
   DispatchContext context_;
-  std::vector<PublishedRows> published_;  // [G]
   std::vector<std::int64_t> first_meta_;  // [G, N]
   std::map<const Stream*, std::vector<RecordOwner>> owners_;
   double own_s_ = 0;
@@ -62,6 +69,7 @@ struct ReceiveBuffers {
   std::int64_t* topk_idx = nullptr;  ///< local expert ids; slots of other ranks' experts stay -1
   float* topk_weights = nullptr;
   std::int64_t* tokens_per_expert = nullptr;
+  std::int32_t* taken_from = nullptr;  ///< [Nr] local rank in whose memory the row lay
 };
 
 /// Copies this rank's rows from its neighbours' segments to their final places, in whatever order
@@ -78,9 +86,9 @@ class DispatchReader {
 
  private:
   void open_buffers();
-  void read_own_node();
+  void read_neighbour(int local);
   void read_stream(std::size_t index);
-  void take(const RecordMeta& meta, const std::byte* row);
+  void take(const RecordMeta& meta, const std::byte* row, int from);
 
   DispatchContext context_;
   const Phase& phase_;
@@ -88,11 +96,13 @@ class DispatchReader {
   ReceiveBuffers out_;
   std::int64_t missing_;            // rows
   std::vector<std::int64_t> next_;  // by inbound stream: first record that is not read
-  bool own_node_read_ = false;      // and the buffers are there
+  std::vector<bool> node_read_;     // [G] whose rows for this rank have been read
+  bool open_ = false;               // the buffers are there
   double seconds_ = 0;
 };
 
 /// The handle's parts that come from the metas in memory after a dispatch.
-void remember_rows(const DispatchContext& context, const Phase& phase, HandleState& handle);
+void remember_rows(const DispatchContext& context, const Phase& phase, const OwnPlaces& places,
+                   HandleState& handle);
 
 }  // namespace railwave::exec

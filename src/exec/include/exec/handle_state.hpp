@@ -50,6 +50,8 @@ struct HandleState {
   std::int64_t rows = 0;  ///< rows that this rank received
   std::shared_ptr<const plan::DispatchPlan> plan;
   StepCounts counts;
+  std::vector<std::int32_t> taken_from;    ///< [rows] local rank that reads the row in combine: it
+                                           ///< forwarded it, or owns its token
   RowRefs own_node;                        ///< [T] rows on this rank's own node, ranks ascending
   std::vector<std::size_t> first_partial;  ///< [T+1]
   std::vector<PartialPlace> partials;      ///< nodes ascending within a token

@@ -15,9 +15,10 @@
 
 namespace railwave::exec {
 
-/// Every rank publishes its header in its segment; local rank 0 waits for its neighbours and tells
-/// the ranks that carry the node's headers to the other nodes (header_route); local rank 0 waits
-/// for all nodes and tells everyone. Each rank wakes once.
+/// Every rank publishes its header in its segment; the last one tells the ranks that carry the
+/// node's headers to the other nodes (header_route). Whoever publishes the last word that was
+/// missing, its header or that of another node, tells everyone. So between the last rank's header
+/// and the first record lie three wake-ups: of a carrier, of who hears it, of everyone.
 /// When half of the time is gone and a node's headers are not together, the ranks that would carry
 /// them tell the other nodes which ranks are missing (an *absence*), so that everybody's error
 /// names the same ranks; a rank that can not even say that is itself the late one. Threads: the
@@ -29,10 +30,9 @@ class HeaderExchange : public FrameHandler {
 
   /// All ranks' headers [P]. Errors: Timeout naming the ranks whose headers are missing;
   /// PeerFailed.
-  /// `publish_rows`, when given, writes this rank's rows after its header is on its way: no header
-  /// waits for a copy, and when all headers are here, the rows of every neighbour are, too.
+  /// `meanwhile`, when given, is called once the header is on its way.
   Result<std::vector<StepHeader>> exchange(const StepHeader& mine, Deadline deadline,
-                                           const std::function<void()>& publish_rows = {});
+                                           const std::function<void()>& meanwhile = {});
   /// Sends a Hello to `peers` on each rail and waits for theirs: proves every endpoint.
   /// peers[R]: ranks to greet on each rail that this rank drives.
   Status greet(const std::vector<std::vector<RankId>>& peers, Deadline deadline);
@@ -53,7 +53,7 @@ class HeaderExchange : public FrameHandler {
   };
   void publish(const StepHeader& mine);
   Result<bool> advance();
-  void lead();
+  void pass_on();
   Status carry();
   /// Is this the first header of the step from the rank that carries its node's?
   [[nodiscard]] bool is_due(const transport::FrameHeader& frame) const;
@@ -64,7 +64,6 @@ class HeaderExchange : public FrameHandler {
   [[nodiscard]] std::uint64_t absent_here() const;
   [[nodiscard]] std::uint64_t absent_there(NodeId node) const;
   [[nodiscard]] bool all_local() const;
-  [[nodiscard]] bool all_rows() const;
   [[nodiscard]] bool all_remote() const;
   [[nodiscard]] bool node_is_here(NodeId node) const;
   [[nodiscard]] Error late() const;

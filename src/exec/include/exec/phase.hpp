@@ -12,6 +12,7 @@
 #include <railwave/phase_report.hpp>
 
 #include "exec/gate_keeper.hpp"
+#include "exec/own_rows.hpp"
 #include "exec/rail_flow.hpp"
 #include "exec/rank_engine.hpp"
 #include "exec/segment_map.hpp"
@@ -44,6 +45,7 @@ struct PhaseSetup {
   std::uint64_t step = 0;
   ChunkShape shape;
   std::span<const SegmentMap> maps;  ///< of the node's ranks
+  const NodeRows* rows = nullptr;    ///< what the source and the reader read
   SendSlots* slots = nullptr;
   StartPolicy policy = StartPolicy::Submission;
   std::int64_t lead_bytes = 0;

@@ -23,6 +23,10 @@ namespace railwave::exec {
 class RecordSource {
  public:
   virtual ~RecordSource() = default;
+  /// Are the rows of these records of the outbound stream here? Asked again when a neighbour
+  /// signals.
+  [[nodiscard]] virtual bool ready(const Stream& stream, std::int64_t first,
+                                   std::int64_t count) = 0;
   /// Writes records first .. first + count - 1 of the outbound stream, as [metas][rows].
   virtual void pack(const Stream& stream, std::int64_t first, std::int64_t count,
                     std::byte* out) = 0;
@@ -39,8 +43,8 @@ class RecordSource {
 ///   a window going out
 ///   state    leaves it when              then                            because
 ///   waiting  the gate allows a receiver  Begin, then chunks to it        fan-in counts from Begin
-///   open     a slot is free              the next receiver's chunk       receivers take turns, so
-///            (push(), sent())                                            none takes all the slots
+///   open     a slot is free (sent()),    the next receiver's chunk       receivers take turns, so
+///            the chunk's rows are here                                   none takes all the slots
 ///   open     all chunks are queued       the next window: waiting        queued is enough: the
 ///                                                                        receiver says when it
 ///                                                                        has them
@@ -107,6 +111,8 @@ class RailFlow {
     std::int64_t overlap = 0;
   };
   Result<bool> push_window(std::vector<Out>& outs);
+  [[nodiscard]] bool may_send(const Out& out) const;
+  [[nodiscard]] std::int64_t next_count(const Out& out) const;
   Status send_chunk(Out& out);
   Status send_begin(Out& out);
   [[nodiscard]] In* find(const transport::FrameHeader& frame);

@@ -20,7 +20,7 @@ namespace railwave::exec {
 /// Size (the memory that a rank reserves beyond the caller's buffers, besides send slots), with N
 /// nodes, P ranks, R rails, T = max_tokens, K = max_top_k, row = max_row_bytes,
 /// meta = record_meta_bytes(K), H = 48 + 4 (N + P) and G = most ranks of a node:
-///   words    8 x {4, 2, R, R N, 2 N, 2 N, streams}, streams = most that end at the rank in either
+///   words    8 x {3, R, R N, 2 N, 2 N, streams}, streams = most that end at the rank in either
 ///   phase headers  2 H + 2 N (G H) rows     2 (max(T, max_recv_rows) row + T min(N, K) meta) stage
 ///   the larger of dispatch and combine: sum over the streams that end at the rank of
 ///            (records in the worst case of any path) (meta + row); combine has no meta
@@ -28,12 +28,10 @@ namespace railwave::exec {
 /// rounded up to 64 bytes. Worked example: docs/workspace.md. Pages are touched only when used.
 struct SegmentMap {
   // Words, each 64-bit, published with release and observed with acquire.
-  std::int64_t header_word = 0;  ///< step of the newest header of this rank, [2] by parity
-  std::int64_t rows_word = 0;    ///< step of the newest rows of this rank, [2] by parity
-  std::int64_t leader_words =
-      0;                         ///< local rank 0: [0] node complete, [1] all nodes complete (step)
-  std::int64_t level_words = 0;  ///< [R] windows that this driver has received (step, level)
-  std::int64_t heard_words = 0;  ///< [R, N] levels heard from other nodes (step, level)
+  std::int64_t header_word = 0;   ///< step of the newest header of this rank, [2] by parity
+  std::int64_t rows_word = 0;     ///< step of the newest rows of this rank
+  std::int64_t level_words = 0;   ///< [R] windows that this driver has received (step, level)
+  std::int64_t heard_words = 0;   ///< [R, N] levels heard from other nodes (step, level)
   std::int64_t remote_words = 0;  ///< [N, 2] step of the newest header of node n, [2] by parity
   std::int64_t absent_words = 0;  ///< [N, 2] bitmap of ranks that node n waits for, and its step
   std::int64_t stream_words = 0;  ///< [streams] records that have arrived in order (step, count)
