@@ -22,15 +22,15 @@ PortTimes no_time(const Topology& topology) {
       0);
 }
 
-std::vector<Transfer> transfers_of(const DispatchPlan& plan, const Window& window) {
+std::vector<Transfer> transfers_of(const DispatchPlan& plan, std::size_t window) {
   const Topology& topology = plan.topology();
   const auto port = [&](NodeId node, RailId rail, std::size_t direction) {
     return 2 * (node.index() * static_cast<std::size_t>(topology.rails()) + rail.index()) +
            direction;
   };
   std::vector<Transfer> transfers;
-  for (const auto& [s, d] : window) {
-    const auto loads = plan.rail_loads({s, d});
+  for (const auto& [s, d] : plan.windows()[window]) {
+    const auto loads = plan.rail_loads({s, d}, window);
     for (RailId egress(0); egress.value < topology.rails(); ++egress.value) {
       if (loads[egress.index()] == 0) continue;
       const RailId ingress = topology.ingress(s, d, egress);
@@ -60,9 +60,9 @@ void run_free(std::vector<Transfer> transfers, PortTimes& done) {
 
 std::int64_t barrier_path_bound_records(const DispatchPlan& plan) {
   std::int64_t sum = 0;
-  for (const Window& window : plan.windows()) {
+  for (std::size_t w = 0; w < plan.windows().size(); ++w) {
     PortTimes load = no_time(plan.topology());
-    for (const Transfer& t : transfers_of(plan, window)) {
+    for (const Transfer& t : transfers_of(plan, w)) {
       for (const std::size_t port : t.ports) load[port] += t.records;
     }
     sum += *std::max_element(load.begin(), load.end());
@@ -72,7 +72,7 @@ std::int64_t barrier_path_bound_records(const DispatchPlan& plan) {
 
 std::int64_t free_path_bound_records(const DispatchPlan& plan) {
   PortTimes done = no_time(plan.topology());
-  for (const Window& window : plan.windows()) run_free(transfers_of(plan, window), done);
+  for (std::size_t w = 0; w < plan.windows().size(); ++w) run_free(transfers_of(plan, w), done);
   return *std::max_element(done.begin(), done.end());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
+#include "segments.hpp"
 
 namespace railwave::plan {
 namespace {
@@ -15,28 +16,6 @@ std::int64_t turn(std::size_t j, int start, std::size_t m) {
 void check_start(int start, std::size_t m) {
   RAILWAVE_CHECK(start >= 0 && static_cast<std::size_t>(start) < m, "start %d of %zu rails", start,
                  m);
-}
-
-/// Adds a segment, or lengthens the last one when both its records and its slots continue.
-void append(std::vector<Segment>& segments, const Segment& next) {
-  if (next.count == 0) return;
-  if (!segments.empty()) {
-    Segment& last = segments.back();
-    if (last.home == next.home && last.rail == next.rail && last.first + last.count == next.first &&
-        last.slot + last.count == next.slot) {
-      last.count += next.count;
-      return;
-    }
-  }
-  segments.push_back(next);
-}
-
-SliceAssignment finish(std::vector<Segment> by_home, std::vector<std::int64_t> load) {
-  std::vector<Segment> by_rail = by_home;
-  std::sort(by_rail.begin(), by_rail.end(), [](const Segment& a, const Segment& b) {
-    return a.rail != b.rail ? a.rail < b.rail : a.slot < b.slot;
-  });
-  return SliceAssignment{std::move(by_home), std::move(by_rail), std::move(load)};
 }
 
 /// Deficit slots in the order (target rail, slot), handed out front to back.
@@ -113,7 +92,7 @@ SliceAssignment balance_slice(const Topology& topology, const RailCounts& counts
       first += moved.count;
     }
   }
-  return finish(std::move(segments), std::move(quota));
+  return assembled(std::move(segments), std::move(quota));
 }
 
 std::vector<std::int64_t> home_rail_loads(const Topology& topology, const RailCounts& counts,
@@ -156,7 +135,7 @@ SliceAssignment keep_home_rails(const Topology& topology, const RailCounts& coun
       next = (next + 1) % eligible.size();
     }
   }
-  return finish(std::move(segments), std::move(load));
+  return assembled(std::move(segments), std::move(load));
 }
 
 }  // namespace railwave::plan
