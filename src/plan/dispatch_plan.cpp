@@ -76,12 +76,25 @@ Result<DispatchPlan> DispatchPlan::create(const Topology& topology, const RailCo
     auto slices = spray(topology, counts, s);
     std::move(slices.begin(), slices.end(), std::back_inserter(plan.sprayed_));
   }
+  plan.weigh();
   if (options.path == Path::Birkhoff) {
     plan.run_stages();
   } else {
     plan.run(windows_to_run(options.path, topology.nodes(), *submitted));
   }
   return plan;
+}
+
+void DispatchPlan::weigh() {
+  const auto row =
+      static_cast<std::size_t>(topology_.nodes()) * static_cast<std::size_t>(topology_.rails());
+  for (NodeId s(0); s.value < topology_.nodes(); ++s.value) {
+    if (!balances(path_) || !topology_.has_uneven_rails(s)) continue;
+    quota_.resize(row * static_cast<std::size_t>(topology_.nodes()));
+    const auto quotas = weighted_quotas(topology_, counts_, s);
+    std::copy(quotas.begin(), quotas.end(),
+              quota_.begin() + static_cast<std::ptrdiff_t>(row * s.index()));
+  }
 }
 
 void DispatchPlan::run(const Windows& windows) {
@@ -141,18 +154,25 @@ std::optional<std::size_t> DispatchPlan::window_of(NodePair pair) const {
   return windows.front();
 }
 
+std::vector<std::int64_t> DispatchPlan::quotas(NodePair pair) const {
+  if (!topology_.has_uneven_rails(pair.source)) {
+    return slice_quotas(topology_, counts_, pair, start_[index_of(pair)]);
+  }
+  const auto rails = static_cast<std::size_t>(topology_.rails());
+  const auto row = std::span(quota_).subspan(index_of(pair) * rails, rails);
+  return {row.begin(), row.end()};
+}
+
 SliceAssignment DispatchPlan::slice(NodePair pair) const {
   if (!sprayed_.empty()) return sprayed_[index_of(pair)];
-  const int start = start_[index_of(pair)];
-  return balances(path_) ? balance_slice(topology_, counts_, pair, start)
-                         : keep_home_rails(topology_, counts_, pair, start);
+  if (balances(path_)) return balance_slice(counts_, pair, quotas(pair));
+  return keep_home_rails(topology_, counts_, pair, start_[index_of(pair)]);
 }
 
 std::vector<std::int64_t> DispatchPlan::rail_loads(NodePair pair) const {
   if (!sprayed_.empty()) return sprayed_[index_of(pair)].load;
-  const int start = start_[index_of(pair)];
-  return balances(path_) ? slice_quotas(topology_, counts_, pair, start)
-                         : home_rail_loads(topology_, counts_, pair, start);
+  if (balances(path_)) return quotas(pair);
+  return home_rail_loads(topology_, counts_, pair, start_[index_of(pair)]);
 }
 
 std::vector<std::int64_t> DispatchPlan::rail_loads(NodePair pair, std::size_t window) const {

@@ -65,6 +65,12 @@ std::vector<int> remainder_starts(const Topology& topology, const RailCounts& co
 
 std::vector<std::int64_t> slice_quotas(const Topology& topology, const RailCounts& counts,
                                        NodePair slice, int start) {
+  if (topology.has_uneven_rails(slice.source)) {
+    const auto all = weighted_quotas(topology, counts, slice.source);
+    const auto rails = static_cast<std::size_t>(topology.rails());
+    const auto row = std::span(all).subspan(slice.destination.index() * rails, rails);
+    return {row.begin(), row.end()};
+  }
   std::vector<std::int64_t> quota(static_cast<std::size_t>(topology.rails()), 0);
   const auto eligible = topology.eligible(slice.source, slice.destination);
   check_start(start, eligible.size());
@@ -79,10 +85,14 @@ std::vector<std::int64_t> slice_quotas(const Topology& topology, const RailCount
 
 SliceAssignment balance_slice(const Topology& topology, const RailCounts& counts, NodePair slice,
                               int start) {
-  auto quota = slice_quotas(topology, counts, slice, start);
+  return balance_slice(counts, slice, slice_quotas(topology, counts, slice, start));
+}
+
+SliceAssignment balance_slice(const RailCounts& counts, NodePair slice,
+                              std::vector<std::int64_t> quota) {
   Deficit deficit(counts, slice, quota);
   std::vector<Segment> segments;
-  for (RailId home(0); home.value < topology.rails(); ++home.value) {
+  for (RailId home(0); home.value < counts.rails(); ++home.value) {
     const std::int64_t own = counts.at(slice.source, home, slice.destination);
     std::int64_t first = std::min(own, quota[home.index()]);
     append(segments, Segment{home, 0, home, 0, first});

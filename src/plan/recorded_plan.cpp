@@ -20,9 +20,9 @@ std::vector<RecordedSend> sends_of(const DispatchPlan& plan, NodePair pair) {
 }
 
 auto no_record(NodePair pair, const std::string& sentence) {
-  return fail(ErrorCode::InvalidArgument, "record",
-              fmt::format("slice ({}, {}): {}", pair.source.value, pair.destination.value,
-                          sentence));
+  return fail(
+      ErrorCode::InvalidArgument, "record",
+      fmt::format("slice ({}, {}): {}", pair.source.value, pair.destination.value, sentence));
 }
 
 const RecordedSlice* slice_of(const RecordedPlan& plan, NodePair pair) {
@@ -75,14 +75,14 @@ Result<RecordRoute> route_of(const RecordedPlan& plan, NodePair pair, RailId hom
   const RecordedSlice* slice = slice_of(plan, pair);
   if (slice == nullptr) return no_record(pair, "the plan has no records from the one to the other");
   if (home.value < 0 || home.value >= plan.topology.rails()) {
-    return no_record(pair, fmt::format("rail {} is not below {}", home.value,
-                                       plan.topology.rails()));
+    return no_record(pair,
+                     fmt::format("rail {} is not below {}", home.value, plan.topology.rails()));
   }
   RecordRoute route;
   route.homed = plan.counts.at(pair.source, home, pair.destination);
   if (index < 0 || index >= route.homed) {
-    return no_record(pair, fmt::format("record {} of home rail {}: there are {}", index,
-                                       home.value, route.homed));
+    return no_record(pair, fmt::format("record {} of home rail {}: there are {}", index, home.value,
+                                       route.homed));
   }
   const Segment* at = nullptr;
   for (const Segment& segment : slice->segments) {

@@ -87,11 +87,15 @@ class Sprayer {
   void limit(const RailCounts& counts, NodeId destination) {
     Slice& slice = slices_[destination.index()];
     slice.room.assign(rails_, 0);
+    const NodePair pair{source_, destination};
     const auto eligible = topology_.eligible(source_, destination);
-    const std::int64_t share =
-        ceil_div(counts.slice(source_, destination), static_cast<std::int64_t>(eligible.size()));
+    std::int64_t weights = 0;
+    for (const RailId rail : eligible) weights += topology_.weight(pair, rail);
+    const __int128 records = counts.slice(source_, destination);
     for (const RailId rail : eligible) {
-      slice.room[rail.index()] = std::max(share, counts.at(source_, rail, destination));
+      const __int128 share = (records * topology_.weight(pair, rail) + weights - 1) / weights;
+      slice.room[rail.index()] =
+          std::max(static_cast<std::int64_t>(share), counts.at(source_, rail, destination));
     }
   }
 
@@ -101,11 +105,17 @@ class Sprayer {
     for (std::size_t i = 0; i < rails_; ++i) {
       const RailId rail((chunk.home.index() + i) % rails_);
       if (slice.room[rail.index()] == 0) continue;
-      if (best.value < 0 || total_[rail.index()] < total_[best.index()]) best = rail;
+      if (best.value < 0 || through_before(rail, best, chunk.count)) best = rail;
     }
     RAILWAVE_CHECK(best.value >= 0, "no rail has room for %lld records",
                    static_cast<long long>(chunk.count));
     return best;
+  }
+
+  /// (total + count) / weight is less on rail a than on rail b.
+  [[nodiscard]] bool through_before(RailId a, RailId b, std::int64_t count) const {
+    const auto loaded = [&](RailId rail) -> __int128 { return total_[rail.index()] + count; };
+    return loaded(a) * topology_.weight(source_, b) < loaded(b) * topology_.weight(source_, a);
   }
 
   const Topology& topology_;

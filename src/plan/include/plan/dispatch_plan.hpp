@@ -54,6 +54,8 @@ class DispatchPlan {
   DispatchPlan(Topology topology, RailCounts counts)
       : topology_(std::move(topology)), counts_(std::move(counts)) {}
   [[nodiscard]] std::size_t index_of(NodePair pair) const;
+  [[nodiscard]] std::vector<std::int64_t> quotas(NodePair pair) const;
+  void weigh();
   void run(const Windows& windows);
   void run_stages();
   void index_windows();
@@ -65,6 +67,7 @@ class DispatchPlan {
   std::vector<std::size_t> sends_;        // the windows of each pair, ascending
   std::vector<std::int64_t> sent_loads_;  // [sends_, R]; empty: all that the pair has
   std::vector<int> start_;                // [N*N] remainder starts
+  std::vector<std::int64_t> quota_;       // [N*N, R] with rails of different weights, else empty
   std::vector<SliceAssignment> sprayed_;  // [N*N] on path spray, else empty
 };
 

@@ -11,9 +11,9 @@ namespace railwave::plan {
 /// A slice that the two plans do not treat alike.
 struct SliceDifference {
   NodePair pair;
-  std::int64_t elsewhere = 0;   ///< records that leave by another rail
-  bool other_loads = false;     ///< the rails carry other numbers of records
-  bool other_windows = false;   ///< it is sent together with other pairs, or in other portions
+  std::int64_t elsewhere = 0;  ///< records that leave by another rail
+  bool other_loads = false;    ///< the rails carry other numbers of records
+  bool other_windows = false;  ///< it is sent together with other pairs, or in other portions
   friend bool operator==(const SliceDifference&, const SliceDifference&) = default;
 };
 

@@ -48,17 +48,17 @@ std::int64_t moved_records(const RecordedSlice& slice);
 
 /// Where one record goes, and why.
 struct RecordRoute {
-  bool moved = false;       ///< leaves by another rail than its home rail
-  RailId egress;            ///< the rail by which it leaves
-  RailId ingress;           ///< chi(s, d)(egress)
-  std::int64_t slot = 0;    ///< its position on the egress rail within the slice
-  std::size_t window = 0;   ///< the window in which it is sent
-  RankId sender;            ///< the driver of the egress rail that sends it
-  RankId receiver;          ///< the driver of the ingress rail that receives it
-  std::int64_t kept = 0;    ///< how many of its home rail's records stay there
-  std::int64_t homed = 0;   ///< how many there are
-  std::int64_t load = 0;    ///< records of the slice on the egress rail
-  bool eligible = false;    ///< the home rail is eligible for the slice
+  bool moved = false;      ///< leaves by another rail than its home rail
+  RailId egress;           ///< the rail by which it leaves
+  RailId ingress;          ///< chi(s, d)(egress)
+  std::int64_t slot = 0;   ///< its position on the egress rail within the slice
+  std::size_t window = 0;  ///< the window in which it is sent
+  RankId sender;           ///< the driver of the egress rail that sends it
+  RankId receiver;         ///< the driver of the ingress rail that receives it
+  std::int64_t kept = 0;   ///< how many of its home rail's records stay there
+  std::int64_t homed = 0;  ///< how many there are
+  std::int64_t load = 0;   ///< records of the slice on the egress rail
+  bool eligible = false;   ///< the home rail is eligible for the slice
 };
 
 /// Record `index` of home rail `home` of the pair.

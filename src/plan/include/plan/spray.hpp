@@ -15,11 +15,12 @@ namespace railwave::plan {
 /// this makes the source's totals even.
 /// The flow of a home rail to a destination is cut into as many chunks as the pair has eligible
 /// rails, as equal as whole records allow, the first ones larger. Chunks are taken by descending
-/// size, ties by (destination, home rail, position), each to the eligible rail of its pair that has
-/// the least to send so far, ties to the rail that comes first counting up from the home rail. On a
-/// rail a slice's records keep the order (home rail, index).
-/// One limit is ours: a rail carries of one slice at most the larger of its share of the slice,
-/// rounded up, and of what is at home there, which is what stages are sized for
+/// size, ties by (destination, home rail, position), each to the eligible rail of its pair that is
+/// through with it first, by (records so far + chunk) / weight of the source's rail, ties to the
+/// rail that comes first counting up from the home rail. On a rail a slice's records keep the order
+/// (home rail, index).
+/// One limit is ours: a rail carries of one slice at most the larger of its share of the slice
+/// by weight, rounded up, and of what is at home there, which is what stages are sized for
 /// (plan/capacity.hpp); of a chunk that does not fit the rest goes on to the next best rail.
 /// REQUIRES: counts that are not negative and whose sum fits into 64 bits.
 /// Integers only. Cost O(N R^2 (R + log(N R))).
