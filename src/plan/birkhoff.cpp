@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/max_cardinality_matching.hpp>
@@ -58,23 +59,51 @@ Matrix padded(Matrix demand, std::size_t n) {
   return demand;
 }
 
-/// A perfect matching of the entries that are left. There is one: all rows and columns have the
-/// same sum.
-Matching matching_of(const Matrix& left, std::size_t n) {
+/// A perfect matching of the entries that are left, kept from stage to stage: an entry that is used
+/// up costs its pair, and only those who lost their partner look for a new one.
+class Matcher {
+ public:
+  Matcher(const Matrix& left, std::size_t n) : n_(n), graph_(2 * n), mate_(2 * n, nobody()) {
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (left[i] > 0) boost::add_edge(i / n, n + i % n, graph_);
+    }
+  }
+
+  /// The column of each row. There is a perfect matching: all rows and columns have the same sum.
+  Matching next() {
+    using Indices = boost::property_map<Graph, boost::vertex_index_t>::type;
+    boost::matching<Graph, Vertex*, Indices, boost::edmonds_augmenting_path_finder, FromTheLast,
+                    boost::no_matching_verifier>(graph_, mate_.data(),
+                                                 get(boost::vertex_index, graph_));
+    Matching matching(n_);
+    for (std::size_t row = 0; row < n_; ++row) {
+      RAILWAVE_CHECK(mate_[row] != nobody(), "row %zu has no partner", row);
+      matching[row] = mate_[row] - n_;
+    }
+    return matching;
+  }
+
+  void use_up(std::size_t row, std::size_t column) {
+    boost::remove_edge(row, n_ + column, graph_);
+    mate_[row] = nobody();
+    mate_[n_ + column] = nobody();
+  }
+
+ private:
   using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS>;
-  Graph graph(2 * n);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (left[i] > 0) boost::add_edge(i / n, n + i % n, graph);
-  }
-  std::vector<Graph::vertex_descriptor> mate(2 * n);
-  boost::edmonds_maximum_cardinality_matching(graph, mate.data());
-  Matching matching(n);
-  for (std::size_t row = 0; row < n; ++row) {
-    RAILWAVE_CHECK(mate[row] >= n && mate[row] < 2 * n, "row %zu has no partner", row);
-    matching[row] = mate[row] - n;
-  }
-  return matching;
-}
+  using Vertex = Graph::vertex_descriptor;
+  static Vertex nobody() { return Graph::null_vertex(); }
+
+  /// Where Boost would look for a matching to begin with.
+  template <class AnyGraph, class Mates>
+  struct FromTheLast {
+    static void find_matching(const AnyGraph&, Mates) {}
+  };
+
+  std::size_t n_;
+  Graph graph_;
+  std::vector<Vertex> mate_;
+};
 
 struct Step {
   std::int64_t length = 0;
@@ -83,14 +112,19 @@ struct Step {
 
 std::vector<Step> decomposed(Matrix left, std::size_t n) {
   std::vector<Step> steps;
+  Matcher matcher(left, n);
   std::int64_t rest =
       std::accumulate(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(n), std::int64_t{0});
   while (rest > 0) {
-    Step step{rest, matching_of(left, n)};
+    Step step{rest, matcher.next()};
     for (std::size_t row = 0; row < n; ++row) {
       step.length = std::min(step.length, left[row * n + step.matching[row]]);
     }
-    for (std::size_t row = 0; row < n; ++row) left[row * n + step.matching[row]] -= step.length;
+    for (std::size_t row = 0; row < n; ++row) {
+      std::int64_t& entry = left[row * n + step.matching[row]];
+      entry -= step.length;
+      if (entry == 0) matcher.use_up(row, step.matching[row]);
+    }
     rest -= step.length;
     steps.push_back(std::move(step));
   }
@@ -121,38 +155,54 @@ std::vector<Stage> birkhoff_stages(const RailCounts& counts) {
 
 namespace {
 
-/// The share of `amount` that falls to each load, rounded down, in `share`; what is lost by
-/// rounding, in units of 1/total, in `fraction`.
-void floor_shares(const std::vector<std::int64_t>& loads, std::int64_t amount, std::int64_t total,
-                  std::vector<std::int64_t>& share, std::vector<std::int64_t>& fraction) {
-  for (std::size_t r = 0; r < loads.size(); ++r) {
-    const __int128 product = static_cast<__int128>(amount) * loads[r];
-    share[r] = static_cast<std::int64_t>(product / total);
-    fraction[r] = static_cast<std::int64_t>(product % total);
+/// Cuts one stage's share off the loads [R].
+class Cutter {
+ public:
+  explicit Cutter(std::vector<std::int64_t> loads)
+      : loads_(std::move(loads)),
+        fraction_(loads_.size()),
+        total_(std::accumulate(loads_.begin(), loads_.end(), std::int64_t{0})) {}
+
+  void cut(std::int64_t amount, std::span<std::int64_t> share) {
+    RAILWAVE_CHECK(0 < amount && amount <= total_, "%lld records of %lld",
+                   static_cast<long long>(amount), static_cast<long long>(total_));
+    std::int64_t left = amount - give_floors(amount, share);
+    for (; left > 0; --left) {
+      const auto next = std::max_element(fraction_.begin(), fraction_.end());
+      ++share[static_cast<std::size_t>(next - fraction_.begin())];
+      *next = 0;
+    }
+    for (std::size_t r = 0; r < loads_.size(); ++r) loads_[r] -= share[r];
+    total_ -= amount;
   }
-}
+
+ private:
+  /// Returns what it gave; what is lost by rounding, in units of 1/total, is in fraction_.
+  std::int64_t give_floors(std::int64_t amount, std::span<std::int64_t> share) {
+    std::int64_t given = 0;
+    for (std::size_t r = 0; r < loads_.size(); ++r) {
+      const __int128 product = static_cast<__int128>(amount) * loads_[r];
+      share[r] = static_cast<std::int64_t>(product / total_);
+      fraction_[r] = static_cast<std::int64_t>(product % total_);
+      given += share[r];
+    }
+    return given;
+  }
+
+  std::vector<std::int64_t> loads_;     // [R] what is left
+  std::vector<std::int64_t> fraction_;  // [R]
+  std::int64_t total_;
+};
 
 }  // namespace
 
 std::vector<std::int64_t> split_over_stages(std::vector<std::int64_t> loads,
                                             const std::vector<std::int64_t>& amounts) {
   const std::size_t rails = loads.size();
-  std::vector<std::int64_t> split;
-  std::vector<std::int64_t> share(rails);
-  std::vector<std::int64_t> fraction(rails);
-  std::vector<std::size_t> order(rails);
-  for (const std::int64_t amount : amounts) {
-    const std::int64_t total = std::accumulate(loads.begin(), loads.end(), std::int64_t{0});
-    RAILWAVE_CHECK(0 < amount && amount <= total, "%lld records of %lld",
-                   static_cast<long long>(amount), static_cast<long long>(total));
-    floor_shares(loads, amount, total, share, fraction);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return fraction[a] > fraction[b]; });
-    const std::int64_t given = std::accumulate(share.begin(), share.end(), std::int64_t{0});
-    for (std::size_t i = 0; i < static_cast<std::size_t>(amount - given); ++i) ++share[order[i]];
-    for (std::size_t r = 0; r < rails; ++r) loads[r] -= share[r];
-    split.insert(split.end(), share.begin(), share.end());
+  std::vector<std::int64_t> split(amounts.size() * rails);
+  Cutter cutter(std::move(loads));
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    cutter.cut(amounts[i], std::span(split).subspan(i * rails, rails));
   }
   return split;
 }

@@ -13,6 +13,14 @@ std::int64_t turn(std::size_t j, int start, std::size_t m) {
   return static_cast<std::int64_t>((j + m - static_cast<std::size_t>(start)) % m);
 }
 
+/// records mod m; most divisions fit into 32 bits, which is several times faster.
+std::int64_t remainder(std::int64_t records, std::int64_t m) {
+  if (static_cast<std::uint64_t>(records) >> 32 == 0) {
+    return static_cast<std::uint32_t>(records) % static_cast<std::uint32_t>(m);
+  }
+  return records % m;
+}
+
 void check_start(int start, std::size_t m) {
   RAILWAVE_CHECK(start >= 0 && static_cast<std::size_t>(start) < m, "start %d of %zu rails", start,
                  m);
@@ -53,12 +61,20 @@ class Deficit {
 std::vector<int> remainder_starts(const Topology& topology, const RailCounts& counts,
                                   NodeId source) {
   std::vector<int> starts(static_cast<std::size_t>(topology.nodes()), -1);
+  const auto slices = counts.slices(source);
   std::int64_t given = source.value;
+  std::int64_t start = 0;
+  std::int64_t before = 0;  // eligible rails of the slice before
   for (NodeId d(0); d.value < topology.nodes(); ++d.value) {
     if (d == source) continue;
     const auto m = static_cast<std::int64_t>(topology.eligible(source, d).size());
-    starts[d.index()] = static_cast<int>(given % m);
-    given += counts.slice(source, d) % m;
+    if (m != before) start = given % m;
+    starts[d.index()] = static_cast<int>(start);
+    const std::int64_t left_over = remainder(slices[d.index()], m);
+    given += left_over;
+    start += left_over;
+    if (start >= m) start -= m;
+    before = m;
   }
   return starts;
 }
