@@ -1,6 +1,7 @@
 // The shape of a cluster: nodes, ranks, rails, who drives which rail.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -24,10 +25,14 @@ class Topology {
     /// [N][N][R] chi(s,d): egress rail at s -> ingress rail at d; empty: the identity.
     /// Only s < d is read: chi(d,s) is its inverse.
     std::vector<std::vector<std::vector<int>>> ingress{};
+    /// [N][R] how fast each rail is, for example in bytes/s; above 0, also where the rail is down.
+    /// Empty: all rails are alike. Only their ratios decide anything.
+    std::vector<std::vector<std::int64_t>> weights{};
   };
 
   /// Errors: InvalidArgument (field names the option) for an empty node, a rail out of range, a
-  /// chi that is no bijection; LinkDown when some pair of nodes has no eligible rail.
+  /// chi that is no bijection, a weight that is not above 0; LinkDown when some pair of nodes has
+  /// no eligible rail.
   static Result<Topology> create(Options options);
   /// N nodes of G ranks each with R rails, everything by default.
   static Result<Topology> uniform(int nodes, int ranks_per_node, int rails);
@@ -56,6 +61,25 @@ class Topology {
   /// Egress rails live at `source` whose ingress rail is live at `destination`, ascending.
   /// For a node and itself: its live rails.
   [[nodiscard]] std::span<const RailId> eligible(NodeId source, NodeId destination) const;
+  /// The weight of a rail of one node, all weights divided by weight_unit(); 1 where all are alike.
+  [[nodiscard]] std::int64_t weight(NodeId node, RailId rail) const {
+    return weight_.empty()
+               ? 1
+               : weight_[node.index() * static_cast<std::size_t>(rails_) + rail.index()];
+  }
+  /// The weight of an egress rail for one slice: the slower of its two ends.
+  [[nodiscard]] std::int64_t weight(NodePair slice, RailId egress) const {
+    if (weight_.empty()) return 1;
+    return std::min(weight(slice.source, egress),
+                    weight(slice.destination, ingress(slice.source, slice.destination, egress)));
+  }
+  /// The greatest common divisor of the weights as given, 1 when none were: the rate of a rail of
+  /// weight 1 when weights are rates.
+  [[nodiscard]] std::int64_t weight_unit() const { return weight_unit_; }
+  /// Some slice of the source has eligible rails of different weights.
+  [[nodiscard]] bool has_uneven_rails(NodeId source) const {
+    return !uneven_.empty() && uneven_[source.index()];
+  }
   /// A hash of everything above; equal shapes have equal fingerprints on every machine.
   [[nodiscard]] std::uint64_t fingerprint() const;
 
@@ -64,15 +88,22 @@ class Topology {
   void number_ranks(const Options& options);
   void assign_drivers();
   void wire(const Options& options);
-  Status find_eligible();
+  void weigh(const Options& options);
+  [[nodiscard]] bool is_uneven(NodePair slice) const;
+  [[nodiscard]] std::vector<RailId> find_eligible(NodePair pair) const;
+  Status find_all_eligible();
   int rails_ = 0;
-  std::vector<int> first_rank_;                // [N+1]
-  std::vector<NodeId> node_of_;                // [P]
-  std::vector<RailId> home_rail_;              // [P]
-  std::vector<std::vector<RankId>> drivers_;   // [N*R]
-  std::vector<bool> live_;                     // [N*R]
-  std::vector<RailId> ingress_;                // [N*N*R], empty: identity
-  std::vector<std::vector<RailId>> eligible_;  // [N*N]
+  std::vector<int> first_rank_;                 // [N+1]
+  std::vector<NodeId> node_of_;                 // [P]
+  std::vector<RailId> home_rail_;               // [P]
+  std::vector<std::vector<RankId>> drivers_;    // [N*R]
+  std::vector<bool> live_;                      // [N*R]
+  std::vector<RailId> ingress_;                 // [N*N*R], empty: identity
+  std::vector<std::vector<RailId>> rail_sets_;  // the different eligible sets
+  std::vector<std::uint32_t> eligible_;         // [N*N] which of them
+  std::int64_t weight_unit_ = 1;
+  std::vector<std::int64_t> weight_;  // [N*R], empty: all 1
+  std::vector<bool> uneven_;          // [N], empty: none
 };
 
 }  // namespace railwave

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -60,7 +62,8 @@ Result<Topology> Topology::create(Options options) {
   topology.number_ranks(options);
   topology.assign_drivers();
   topology.wire(options);
-  RAILWAVE_TRY(topology.find_eligible());
+  RAILWAVE_TRY(topology.find_all_eligible());
+  topology.weigh(options);
   return topology;
 }
 
@@ -104,21 +107,58 @@ void Topology::wire(const Options& options) {
   if (is_identity(ingress_, rails)) ingress_.clear();
 }
 
-Status Topology::find_eligible() {
-  eligible_.resize(static_cast<std::size_t>(nodes()) * static_cast<std::size_t>(nodes()));
+std::vector<RailId> Topology::find_eligible(NodePair pair) const {
+  std::vector<RailId> rails;
+  for (RailId r(0); r.value < rails_; ++r.value) {
+    if (live(pair.source, r) && live(pair.destination, ingress(pair.source, pair.destination, r))) {
+      rails.push_back(r);
+    }
+  }
+  return rails;
+}
+
+Status Topology::find_all_eligible() {
+  std::map<std::vector<RailId>, std::uint32_t> known;
   for (NodeId s(0); s.value < nodes(); ++s.value) {
     for (NodeId d(0); d.value < nodes(); ++d.value) {
-      auto& rails = eligible_[s.index() * static_cast<std::size_t>(nodes()) + d.index()];
-      for (RailId r(0); r.value < rails_; ++r.value) {
-        if (live(s, r) && live(d, ingress(s, d, r))) rails.push_back(r);
+      auto rails = find_eligible({s, d});
+      if (rails.empty() && s != d) {
+        return fail(ErrorCode::LinkDown, "live",
+                    fmt::format("nodes {} and {} share no live rail; bring one up on both", s.value,
+                                d.value));
       }
-      if (!rails.empty() || s == d) continue;
-      return fail(ErrorCode::LinkDown, "live",
-                  fmt::format("nodes {} and {} share no live rail; bring one up on both", s.value,
-                              d.value));
+      const auto next = static_cast<std::uint32_t>(rail_sets_.size());
+      const auto [set, is_new] = known.emplace(rails, next);
+      if (is_new) rail_sets_.push_back(std::move(rails));
+      eligible_.push_back(set->second);
     }
   }
   return {};
+}
+
+void Topology::weigh(const Options& options) {
+  for (const auto& row : options.weights) weight_.insert(weight_.end(), row.begin(), row.end());
+  if (weight_.empty()) return;
+  weight_unit_ = std::accumulate(weight_.begin(), weight_.end(), std::int64_t{0},
+                                 [](auto a, auto b) { return std::gcd(a, b); });
+  for (std::int64_t& weight : weight_) weight /= weight_unit_;
+  if (std::all_of(weight_.begin(), weight_.end(), [](auto weight) { return weight == 1; })) {
+    weight_.clear();
+    return;
+  }
+  uneven_.assign(static_cast<std::size_t>(nodes()), false);
+  for (NodeId s(0); s.value < nodes(); ++s.value) {
+    for (NodeId d(0); d.value < nodes() && !uneven_[s.index()]; ++d.value) {
+      uneven_[s.index()] = s != d && is_uneven({s, d});
+    }
+  }
+}
+
+bool Topology::is_uneven(NodePair slice) const {
+  const auto rails = eligible(slice.source, slice.destination);
+  return std::any_of(rails.begin(), rails.end(), [&](RailId rail) {
+    return weight(slice, rail) != weight(slice, rails.front());
+  });
 }
 
 std::span<const RankId> Topology::drivers(NodeId node, RailId rail) const {
@@ -137,7 +177,8 @@ RailId Topology::ingress(NodeId source, NodeId destination, RailId egress) const
 }
 
 std::span<const RailId> Topology::eligible(NodeId source, NodeId destination) const {
-  return eligible_[source.index() * static_cast<std::size_t>(nodes()) + destination.index()];
+  return rail_sets_[eligible_[source.index() * static_cast<std::size_t>(nodes()) +
+                              destination.index()]];
 }
 
 std::uint64_t Topology::fingerprint() const {
@@ -148,6 +189,7 @@ std::uint64_t Topology::fingerprint() const {
   for (const RailId rail : home_rail_) hash.add(rail.value);
   for (const bool up : live_) hash.add(up ? 1 : 0);
   for (const RailId rail : ingress_) hash.add(rail.value);
+  for (const std::int64_t weight : weight_) hash.add(weight);
   return hash.value();
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/checked.hpp"
 #include "base/fail.hpp"
 
 namespace railwave {
@@ -107,6 +108,34 @@ Status check_ingress(const Options& options) {
   return {};
 }
 
+Status check_weights(const Options& options) {
+  const std::size_t nodes = options.ranks_per_node.size();
+  if (options.weights.empty()) return {};
+  if (options.weights.size() != nodes) {
+    return reject("weights", "{} nodes given, expected {}", options.weights.size(), nodes);
+  }
+  for (std::size_t node = 0; node < nodes; ++node) {
+    const auto& row = options.weights[node];
+    if (row.size() != static_cast<std::size_t>(options.rails)) {
+      return reject("weights", "node {} has {} entries, expected {}, one a rail", node, row.size(),
+                    options.rails);
+    }
+    std::int64_t sum = 0;
+    for (std::size_t rail = 0; rail < row.size(); ++rail) {
+      if (row[rail] < 1) {
+        return reject("weights",
+                      "node {}, rail {}: weight {}; it must be above 0 (a rail that is "
+                      "down is marked in live)",
+                      node, rail, row[rail]);
+      }
+      const auto next = checked_add(sum, row[rail]);
+      if (!next) return reject("weights", "node {}: the sum does not fit into 64 bits", node);
+      sum = *next;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_options(const Options& options) {
@@ -114,7 +143,8 @@ Status check_options(const Options& options) {
   if (options.rails < 1) return reject("rails", "{} rails; there must be 1", options.rails);
   RAILWAVE_TRY(check_home_rails(options));
   RAILWAVE_TRY(check_live(options));
-  return check_ingress(options);
+  RAILWAVE_TRY(check_ingress(options));
+  return check_weights(options);
 }
 
 }  // namespace railwave

@@ -27,7 +27,11 @@ std::int64_t worst_case_records(const Topology& topology, NodePair slice, RailId
   const auto m = static_cast<std::int64_t>(eligible.size());
   const std::int64_t kept =
       max_tokens_per_rank * at_home + ceil_div(max_tokens_per_rank * stranded, m);
-  const std::int64_t balanced = ceil_div(max_tokens_per_rank * ranks, m);
+  std::int64_t weights = 0;
+  for (const RailId rail : eligible) weights += topology.weight(slice, rail);
+  const __int128 ideal =
+      static_cast<__int128>(max_tokens_per_rank * ranks) * topology.weight(slice, egress_rail);
+  const auto balanced = static_cast<std::int64_t>((ideal + weights - 1) / weights);
   return std::max(kept, balanced);
 }
 

@@ -1,17 +1,20 @@
 #include "plan/dispatch_plan.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
 #include <fmt/format.h>
 
 #include "base/checked.hpp"
 #include "base/fail.hpp"
+#include "plan/birkhoff.hpp"
+#include "plan/pairwise.hpp"
+#include "plan/spray.hpp"
 #include "plan/waves.hpp"
 
 namespace railwave::plan {
 namespace {
-
-std::size_t pair_index(NodePair pair, int nodes) {
-  return pair.source.index() * static_cast<std::size_t>(nodes) + pair.destination.index();
-}
 
 /// Non-negative, and small enough that no sum of them overflows.
 Status check_counts(const Topology& topology, const RailCounts& counts) {
@@ -50,6 +53,12 @@ Windows with_records(const Windows& windows, const RailCounts& counts) {
   return kept;
 }
 
+Windows windows_to_run(Path path, int nodes, const Windows& submitted) {
+  if (uses_submitted_windows(path)) return submitted;
+  if (uses_waves(path)) return permutation_waves(nodes);
+  return path == Path::Pairwise ? pairwise_rounds(nodes) : single_window(nodes);
+}
+
 }  // namespace
 
 Result<DispatchPlan> DispatchPlan::create(const Topology& topology, const RailCounts& counts,
@@ -60,38 +69,122 @@ Result<DispatchPlan> DispatchPlan::create(const Topology& topology, const RailCo
   if (!submitted) return fail(submitted.error());
   DispatchPlan plan(topology, counts);
   plan.path_ = options.path;
-  plan.windows_ = with_records(
-      uses_waves(options.path) ? permutation_waves(topology.nodes()) : *submitted, counts);
-  const auto nodes = static_cast<std::size_t>(topology.nodes());
-  plan.window_of_.assign(nodes * nodes, -1);
-  for (std::size_t w = 0; w < plan.windows_.size(); ++w) {
-    for (const NodePair pair : plan.windows_[w]) {
-      plan.window_of_[pair_index(pair, topology.nodes())] = static_cast<std::int32_t>(w);
-    }
-  }
   for (NodeId s(0); s.value < topology.nodes(); ++s.value) {
     const auto starts = remainder_starts(topology, counts, s);
     plan.start_.insert(plan.start_.end(), starts.begin(), starts.end());
+    if (options.path != Path::Spray) continue;
+    auto slices = spray(topology, counts, s);
+    std::move(slices.begin(), slices.end(), std::back_inserter(plan.sprayed_));
+  }
+  plan.weigh();
+  if (options.path == Path::Birkhoff) {
+    plan.run_stages();
+  } else {
+    plan.run(windows_to_run(options.path, topology.nodes(), *submitted));
   }
   return plan;
 }
 
+void DispatchPlan::weigh() {
+  const auto row =
+      static_cast<std::size_t>(topology_.nodes()) * static_cast<std::size_t>(topology_.rails());
+  for (NodeId s(0); s.value < topology_.nodes(); ++s.value) {
+    if (!balances(path_) || !topology_.has_uneven_rails(s)) continue;
+    quota_.resize(row * static_cast<std::size_t>(topology_.nodes()));
+    const auto quotas = weighted_quotas(topology_, counts_, s);
+    std::copy(quotas.begin(), quotas.end(),
+              quota_.begin() + static_cast<std::ptrdiff_t>(row * s.index()));
+  }
+}
+
+void DispatchPlan::run(const Windows& windows) {
+  windows_ = with_records(windows, counts_);
+  index_windows();
+}
+
+void DispatchPlan::run_stages() {
+  const auto stages = birkhoff_stages(counts_);
+  for (const Stage& stage : stages) {
+    Window& window = windows_.emplace_back();
+    for (const StagePart& part : stage.parts) window.push_back(part.pair);
+  }
+  index_windows();
+  std::vector<std::vector<std::int64_t>> amounts(first_send_.size() - 1);
+  for (const Stage& stage : stages) {
+    for (const auto& [pair, records] : stage.parts) amounts[index_of(pair)].push_back(records);
+  }
+  const auto nodes = static_cast<std::size_t>(topology_.nodes());
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    if (amounts[i].empty()) continue;
+    const auto split =
+        split_over_stages(rail_loads({NodeId(i / nodes), NodeId(i % nodes)}), amounts[i]);
+    sent_loads_.insert(sent_loads_.end(), split.begin(), split.end());
+  }
+}
+
+void DispatchPlan::index_windows() {
+  const auto nodes = static_cast<std::size_t>(topology_.nodes());
+  first_send_.assign(nodes * nodes + 1, 0);
+  for (const Window& window : windows_) {
+    for (const NodePair pair : window) ++first_send_[index_of(pair) + 1];
+  }
+  std::partial_sum(first_send_.begin(), first_send_.end(), first_send_.begin());
+  sends_.resize(first_send_.back());
+  std::vector<std::size_t> next(first_send_.begin(), first_send_.end() - 1);
+  for (std::size_t w = 0; w < windows_.size(); ++w) {
+    for (const NodePair pair : windows_[w]) sends_[next[index_of(pair)]++] = w;
+  }
+}
+
+std::size_t DispatchPlan::index_of(NodePair pair) const {
+  return pair.source.index() * static_cast<std::size_t>(topology_.nodes()) +
+         pair.destination.index();
+}
+
+std::span<const std::size_t> DispatchPlan::windows_of(NodePair pair) const {
+  const std::size_t first = first_send_[index_of(pair)];
+  return std::span(sends_).subspan(first, first_send_[index_of(pair) + 1] - first);
+}
+
 std::optional<std::size_t> DispatchPlan::window_of(NodePair pair) const {
-  const std::int32_t window = window_of_[pair_index(pair, topology_.nodes())];
-  if (window < 0) return std::nullopt;
-  return static_cast<std::size_t>(window);
+  const auto windows = windows_of(pair);
+  RAILWAVE_CHECK(windows.size() <= 1, "pair (%d, %d) sends in %zu windows", pair.source.value,
+                 pair.destination.value, windows.size());
+  if (windows.empty()) return std::nullopt;
+  return windows.front();
+}
+
+std::vector<std::int64_t> DispatchPlan::quotas(NodePair pair) const {
+  if (!topology_.has_uneven_rails(pair.source)) {
+    return slice_quotas(topology_, counts_, pair, start_[index_of(pair)]);
+  }
+  const auto rails = static_cast<std::size_t>(topology_.rails());
+  const auto row = std::span(quota_).subspan(index_of(pair) * rails, rails);
+  return {row.begin(), row.end()};
 }
 
 SliceAssignment DispatchPlan::slice(NodePair pair) const {
-  const int start = start_[pair_index(pair, topology_.nodes())];
-  return balances(path_) ? balance_slice(topology_, counts_, pair, start)
-                         : keep_home_rails(topology_, counts_, pair, start);
+  if (!sprayed_.empty()) return sprayed_[index_of(pair)];
+  if (balances(path_)) return balance_slice(counts_, pair, quotas(pair));
+  return keep_home_rails(topology_, counts_, pair, start_[index_of(pair)]);
 }
 
 std::vector<std::int64_t> DispatchPlan::rail_loads(NodePair pair) const {
-  const int start = start_[pair_index(pair, topology_.nodes())];
-  return balances(path_) ? slice_quotas(topology_, counts_, pair, start)
-                         : home_rail_loads(topology_, counts_, pair, start);
+  if (!sprayed_.empty()) return sprayed_[index_of(pair)].load;
+  if (balances(path_)) return quotas(pair);
+  return home_rail_loads(topology_, counts_, pair, start_[index_of(pair)]);
+}
+
+std::vector<std::int64_t> DispatchPlan::rail_loads(NodePair pair, std::size_t window) const {
+  const auto rails = static_cast<std::size_t>(topology_.rails());
+  const auto windows = windows_of(pair);
+  const auto found = std::lower_bound(windows.begin(), windows.end(), window);
+  if (found == windows.end() || *found != window) return std::vector<std::int64_t>(rails, 0);
+  if (sent_loads_.empty()) return rail_loads(pair);
+  const std::size_t send =
+      first_send_[index_of(pair)] + static_cast<std::size_t>(found - windows.begin());
+  const auto row = std::span(sent_loads_).subspan(send * rails, rails);
+  return {row.begin(), row.end()};
 }
 
 }  // namespace railwave::plan

@@ -51,15 +51,17 @@ std::set<RailSet> unions(const std::vector<Demand>& demands) {
   return all;
 }
 
-/// max over A of (records whose set lies in A) / |A|.
-Ratio worst_subset(const std::vector<Demand>& demands) {
+/// max over A of (records whose set lies in A) / (weight of A). `weights` [R] of the node's rails.
+Ratio worst_subset(const std::vector<Demand>& demands, const std::vector<std::int64_t>& weights) {
   Ratio worst;
   for (const RailSet& set : unions(demands)) {
     std::int64_t records = 0;
     for (const Demand& demand : demands) {
       if (within(demand.rails, set)) records += demand.records;
     }
-    const Ratio load = reduced(records, std::count(set.begin(), set.end(), true));
+    std::int64_t weight = 0;
+    for (std::size_t r = 0; r < set.size(); ++r) weight += set[r] ? weights[r] : 0;
+    const Ratio load = reduced(records, weight);
     if (larger(load, worst)) worst = load;
   }
   return worst;
@@ -89,6 +91,27 @@ RailSet ingress_rails(const Topology& topology, NodePair pair) {
   return set;
 }
 
+std::vector<std::int64_t> weights_of(const Topology& topology, NodeId node) {
+  std::vector<std::int64_t> weights;
+  for (RailId r(0); r.value < topology.rails(); ++r.value) {
+    weights.push_back(topology.weight(node, r));
+  }
+  return weights;
+}
+
+/// A slice alone on all its rails, each as fast as its slower end.
+Ratio alone(const Topology& topology, NodePair slice, std::int64_t records) {
+  std::int64_t weight = 0;
+  for (const RailId rail : topology.eligible(slice.source, slice.destination)) {
+    weight += topology.weight(slice, rail);
+  }
+  return reduced(records, weight);
+}
+
+void raise(Ratio& bound, const Ratio& other) {
+  if (larger(other, bound)) bound = other;
+}
+
 }  // namespace
 
 Ratio bound_records(const Topology& topology, const RailCounts& counts) {
@@ -99,21 +122,27 @@ Ratio bound_records(const Topology& topology, const RailCounts& counts) {
     for (NodeId other(0); other.value < topology.nodes(); ++other.value) {
       const std::int64_t sent = counts.slice(node, other);
       const std::int64_t received = counts.slice(other, node);
-      if (sent > 0) collect(out, egress_rails(topology, {node, other}), sent);
+      if (sent > 0) {
+        collect(out, egress_rails(topology, {node, other}), sent);
+        raise(bound, alone(topology, {node, other}, sent));
+      }
       if (received > 0) collect(in, ingress_rails(topology, {other, node}), received);
     }
-    for (const auto& demands : {out, in}) {
-      const Ratio worst = worst_subset(demands);
-      if (larger(worst, bound)) bound = worst;
-    }
+    const auto weights = weights_of(topology, node);
+    for (const auto& demands : {out, in}) raise(bound, worst_subset(demands, weights));
   }
   return bound;
 }
 
+double bound_seconds(double records, std::int64_t row_bytes, double rail_bytes_per_second,
+                     std::int64_t burst_bytes) {
+  const double bytes = records * static_cast<double>(row_bytes);
+  return std::max(0.0, bytes - static_cast<double>(burst_bytes)) / rail_bytes_per_second;
+}
+
 double bound_seconds(Ratio records, std::int64_t row_bytes, double rail_bytes_per_second,
                      std::int64_t burst_bytes) {
-  const double bytes = records.value() * static_cast<double>(row_bytes);
-  return std::max(0.0, bytes - static_cast<double>(burst_bytes)) / rail_bytes_per_second;
+  return bound_seconds(records.value(), row_bytes, rail_bytes_per_second, burst_bytes);
 }
 
 }  // namespace railwave::plan

@@ -1,5 +1,6 @@
 // What is no cluster, and what makes two clusters the same.
 #include <functional>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -91,6 +92,62 @@ TEST_F(TopologyOptions, ChiOfAnotherShape) {
   expect_invalid("ingress", "source 0 has 1 destinations");
 }
 
+TEST_F(TopologyOptions, WeightsOfAnotherShape) {
+  options_.weights = {{1, 1}};
+  expect_invalid("weights", "1 nodes given");
+  options_.weights = {{1, 1}, {1, 1, 1}};
+  expect_invalid("weights", "node 1 has 3 entries");
+}
+
+TEST_F(TopologyOptions, WeightsOutOfRange) {
+  options_.weights = {{1, 1}, {0, 1}};
+  expect_invalid("weights", "node 1, rail 0: weight 0");
+  options_.weights = {{1, -5}, {1, 1}};
+  expect_invalid("weights", "node 0, rail 1: weight -5");
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  options_.weights = {{1, 1}, {kMost, 1}};
+  expect_invalid("weights", "node 1: the sum");
+}
+
+TEST_F(TopologyOptions, WeightsAreReducedToTheirRatios) {
+  options_.weights = {{6'250'000, 6'250'000}, {6'250'000, 3'125'000}};
+  const Topology topology = Topology::create(options_).value();
+  EXPECT_EQ(topology.weight(NodeId(0), RailId(1)), 2);
+  EXPECT_EQ(topology.weight(NodeId(1), RailId(1)), 1);
+  EXPECT_EQ(topology.weight_unit(), 3'125'000);
+  // The slower of the two ends.
+  EXPECT_EQ(topology.weight(NodePair{NodeId(0), NodeId(1)}, RailId(0)), 2);
+  EXPECT_EQ(topology.weight(NodePair{NodeId(0), NodeId(1)}, RailId(1)), 1);
+  EXPECT_TRUE(topology.has_uneven_rails(NodeId(0)));
+  options_.weights = {{4, 4}, {2, 2}};
+  EXPECT_FALSE(Topology::create(options_)->has_uneven_rails(NodeId(0)));
+}
+
+TEST_F(TopologyOptions, ASliceMeetsTheWeightOfItsIngressRail) {
+  options_.weights = {{3, 3}, {1, 2}};
+  options_.ingress.assign(2, {{1, 0}, {1, 0}});
+  const Topology topology = Topology::create(options_).value();
+  EXPECT_EQ(topology.weight(NodePair{NodeId(0), NodeId(1)}, RailId(0)), 2);
+  EXPECT_EQ(topology.weight(NodePair{NodeId(1), NodeId(0)}, RailId(0)), 1);
+}
+
+TEST_F(TopologyOptions, ARailThatIsDownMakesNoRailsUneven) {
+  options_.weights = {{1, 1}, {1, 7}};
+  EXPECT_FALSE(Topology::create(options_)->has_uneven_rails(NodeId(0)));
+  options_.weights = {{9, 7}, {1, 7}};
+  EXPECT_TRUE(Topology::create(options_)->has_uneven_rails(NodeId(0)));
+  options_.live = {{true, true}, {true, false}};
+  EXPECT_FALSE(Topology::create(options_)->has_uneven_rails(NodeId(0)));
+}
+
+TEST_F(TopologyOptions, EqualWeightsAreNone) {
+  options_.weights = {{50, 50}, {50, 50}};
+  const Topology topology = Topology::create(options_).value();
+  EXPECT_EQ(topology.weight(NodeId(1), RailId(1)), 1);
+  EXPECT_EQ(topology.weight_unit(), 50);
+  EXPECT_EQ(topology.fingerprint(), Topology::uniform(2, 2, 2)->fingerprint());
+}
+
 TEST_F(TopologyOptions, NoCommonRailIsLinkDown) {
   options_.live = {{true, false}, {false, true}};
   const Error error = rejected();
@@ -129,10 +186,14 @@ TEST_F(TopologyOptions, EveryOptionChangesTheFingerprint) {
   EXPECT_NE(before, changed([](auto& o) { o.home_rail = {{0, 1}, {1, 0}}; }));
   EXPECT_NE(before, changed([](auto& o) { o.live = {{true, true}, {true, false}}; }));
   EXPECT_NE(before, changed([](auto& o) { o.ingress.assign(2, {{1, 0}, {1, 0}}); }));
+  const auto heavy = changed([](auto& o) { o.weights = {{1, 1}, {1, 2}}; });
+  EXPECT_NE(before, heavy);
+  EXPECT_NE(heavy, changed([](auto& o) { o.weights = {{1, 2}, {1, 1}}; }));
 }
 
 /// The hash travels between machines, so its input is fixed: XXH3 of the words N, R, the nodes'
-/// first ranks and P, home rails, live rails, each as 8 little-endian bytes.
+/// first ranks and P, home rails, live rails (here neither chi nor weights), each as 8
+/// little-endian bytes.
 TEST(TopologyFingerprint, IsFixed) {
   EXPECT_EQ(Topology::uniform(4, 8, 8)->fingerprint(), 4763542823502156859U);
 }

@@ -1,5 +1,6 @@
 // Every path's plan on any cluster: each pair in one window, each record on one rail.
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include <gtest/gtest.h>
@@ -53,6 +54,40 @@ RC_GTEST_PROP(DispatchPlanProperty, EveryPairWithRecordsInExactlyOneWindow, ()) 
         RC_ASSERT((window_of.count(pair) == 1) == sends);
         RC_ASSERT(plan->window_of(pair).has_value() == sends);
         if (sends) RC_ASSERT(*plan->window_of(pair) == window_of[pair]);
+      }
+    }
+  }
+}
+
+RC_GTEST_PROP(DispatchPlanProperty, WindowsOfAPairCarryItsLoads, ()) {
+  const Cluster cluster = *reference::any_cluster();
+  const Windows submitted = any_windows(cluster.nodes());
+  for (const auto& paths : {kAllPaths, kBaselinePaths}) {
+    for (const Path path : paths) {
+      const auto plan =
+          DispatchPlan::create(topology_of(cluster), counts_of(cluster), {path, submitted});
+      RC_ASSERT(plan.has_value());
+      std::map<NodePair, std::vector<std::size_t>> windows_of;
+      for (std::size_t w = 0; w < plan->windows().size(); ++w) {
+        for (const NodePair pair : plan->windows()[w]) windows_of[pair].push_back(w);
+      }
+      for (int s = 0; s < cluster.nodes(); ++s) {
+        for (int d = 0; d < cluster.nodes(); ++d) {
+          if (s == d) continue;
+          const NodePair pair{NodeId(s), NodeId(d)};
+          const auto windows = plan->windows_of(pair);
+          RC_ASSERT(std::vector(windows.begin(), windows.end()) == windows_of[pair]);
+          std::vector<std::int64_t> sum(static_cast<std::size_t>(cluster.rails()), 0);
+          for (std::size_t w = 0; w < plan->windows().size(); ++w) {
+            const auto loads = plan->rail_loads(pair, w);
+            std::transform(sum.begin(), sum.end(), loads.begin(), sum.begin(), std::plus());
+            const bool sends =
+                std::any_of(loads.begin(), loads.end(), [](auto l) { return l > 0; });
+            RC_ASSERT(sends == std::binary_search(windows.begin(), windows.end(), w));
+          }
+          RC_ASSERT(sum == plan->rail_loads(pair));
+          RC_ASSERT(sum == plan->slice(pair).load);
+        }
       }
     }
   }

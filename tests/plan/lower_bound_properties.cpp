@@ -76,12 +76,14 @@ RC_GTEST_PROP(BoundProperty, NoPathIsBelowTheBound, ()) {
   const Topology topology = topology_of(cluster);
   const RailCounts counts = counts_of(cluster);
   const Ratio bound = bound_records(topology, counts);
-  for (const Path path : kAllPaths) {
-    const auto plan = DispatchPlan::create(topology, counts, {path, {}});
-    RC_ASSERT(plan.has_value());
-    const std::int64_t free = free_path_bound_records(*plan);
-    RC_ASSERT(bound.num <= free * bound.den);
-    RC_ASSERT(free <= barrier_path_bound_records(*plan));
+  for (const auto& paths : {kAllPaths, kBaselinePaths}) {
+    for (const Path path : paths) {
+      const auto plan = DispatchPlan::create(topology, counts, {path, {}});
+      RC_ASSERT(plan.has_value());
+      const std::int64_t free = free_path_bound_records(*plan);
+      RC_ASSERT(bound.num <= free * bound.den);
+      RC_ASSERT(free <= barrier_path_bound_records(*plan));
+    }
   }
 }
 

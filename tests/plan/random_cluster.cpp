@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <numeric>
+#include <set>
 
 namespace railwave::reference {
 namespace {
@@ -77,6 +78,18 @@ void take_rails_down(Cluster& cluster) {
   }
 }
 
+std::vector<std::vector<std::int64_t>> any_weights(int nodes, int rails) {
+  const std::int64_t most = *rc::gen::element<std::int64_t>(2, 4, 1'000'000'000'000);
+  std::vector<std::vector<std::int64_t>> weights;
+  for (int node = 0; node < nodes; ++node) {
+    weights.push_back(*rc::gen::container<std::vector<std::int64_t>>(
+        at(rails), rc::gen::inRange<std::int64_t>(1, most + 1)));
+  }
+  // One rail slower everywhere, or every node as it likes.
+  if (*rc::gen::arbitrary<bool>()) std::fill(weights.begin(), weights.end(), weights.front());
+  return weights;
+}
+
 Cluster draw(const Shape& shape) {
   const int nodes = *rc::gen::inRange(1, shape.max_nodes + 1);
   const int rails = *rc::gen::inRange(1, shape.max_rails + 1);
@@ -89,6 +102,7 @@ Cluster draw(const Shape& shape) {
   }
   if (*rc::gen::arbitrary<bool>()) cluster.options.ingress = any_chi(nodes, rails);
   if (shape.missing_rails && *rc::gen::arbitrary<bool>()) take_rails_down(cluster);
+  if (shape.uneven_rails) cluster.options.weights = any_weights(nodes, rails);
   cluster.counts = any_counts(nodes, rails, shape.max_records);
   return cluster;
 }
@@ -151,7 +165,76 @@ int start(const Cluster& cluster, int s, int d) {
   return static_cast<int>(sum % static_cast<std::int64_t>(eligible(cluster, s, d).size()));
 }
 
+namespace {
+
+bool has_uneven_rails(const Cluster& cluster, int s) {
+  for (int d = 0; d < cluster.nodes(); ++d) {
+    for (const int r : eligible(cluster, s, d)) {
+      if (s != d && weight(cluster, s, d, r) != weight(cluster, s, d, eligible(cluster, s, d)[0])) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// num/den with num < den, in units of 2^-62 rounded down, by long division.
+std::int64_t binary_fraction(__int128 num, __int128 den) {
+  std::int64_t bits = 0;
+  for (int i = 0; i < 62; ++i) {
+    num *= 2;
+    bits = 2 * bits + (num >= den ? 1 : 0);
+    if (num >= den) num -= den;
+  }
+  return bits;
+}
+
+/// Floors of the ideal shares; then record by record to whoever is furthest behind of those whose
+/// share is not whole and that have not got one.
+std::int64_t weighted_quota(const Cluster& cluster, int s, int d, int rail) {
+  std::vector<__int128> behind(at(cluster.rails()), 0);
+  std::vector<std::int64_t> given(at(cluster.rails()), 0);
+  for (int to = 0; to <= d; ++to) {
+    if (to == s) continue;
+    const auto rails = eligible(cluster, s, to);
+    __int128 sum = 0;
+    for (const int r : rails) sum += weight(cluster, s, to, r);
+    std::int64_t left = records(cluster, s, to);
+    std::fill(given.begin(), given.end(), 0);
+    std::set<int> served;
+    for (const int r : rails) {
+      const __int128 share =
+          static_cast<__int128>(records(cluster, s, to)) * weight(cluster, s, to, r);
+      given[at(r)] = static_cast<std::int64_t>(share / sum);
+      behind[at(r)] += binary_fraction(share % sum, sum);
+      if (share % sum == 0) served.insert(r);
+      left -= given[at(r)];
+    }
+    for (; left > 0; --left) {
+      int next = -1;
+      for (std::size_t turn = 0; turn < rails.size(); ++turn) {
+        const int r = rails[(at(start(cluster, s, to)) + turn) % rails.size()];
+        if (served.count(r) > 0) continue;
+        if (next < 0 || behind[at(r)] > behind[at(next)]) next = r;
+      }
+      served.insert(next);
+      ++given[at(next)];
+      behind[at(next)] -= static_cast<__int128>(1) << 62;
+    }
+  }
+  return given[at(rail)];
+}
+
+}  // namespace
+
+std::int64_t weight(const Cluster& cluster, int s, int d, int egress) {
+  if (cluster.options.weights.empty()) return 1;
+  return std::min(cluster.options.weights[at(s)][at(egress)],
+                  cluster.options.weights[at(d)][at(chi(cluster, s, d, egress))]);
+}
+
 std::int64_t quota(const Cluster& cluster, int s, int d, int rail) {
+  if (has_uneven_rails(cluster, s)) return weighted_quota(cluster, s, d, rail);
   // Deals the slice's records one by one around the eligible rails, from the start.
   const auto rails = eligible(cluster, s, d);
   std::int64_t got = 0;
@@ -223,6 +306,8 @@ void showValue(const Cluster& cluster, std::ostream& out) {
   rc::show(cluster.options.live, out);
   out << ", ingress ";
   rc::show(cluster.options.ingress, out);
+  out << ", weights ";
+  rc::show(cluster.options.weights, out);
   out << ", counts [s][r][d] ";
   rc::show(cluster.counts, out);
 }

@@ -30,6 +30,7 @@ struct Shape {
   int max_rails = 6;
   std::int64_t max_records = 30;
   bool missing_rails = true;
+  bool uneven_rails = false;  ///< weights, of any kind
 };
 
 /// Any ranks per node, any home rails, any chi, some rails missing; every pair keeps a rail.
@@ -42,6 +43,8 @@ RailCounts counts_of(const Cluster& cluster);
 int chi(const Cluster& cluster, int s, int d, int egress);
 std::vector<int> eligible(const Cluster& cluster, int s, int d);
 std::int64_t records(const Cluster& cluster, int s, int d);
+/// The slower of an egress rail's two ends; 1 without weights.
+std::int64_t weight(const Cluster& cluster, int s, int d, int egress);
 /// start(s, d), -1 where s == d.
 int start(const Cluster& cluster, int s, int d);
 std::int64_t quota(const Cluster& cluster, int s, int d, int rail);

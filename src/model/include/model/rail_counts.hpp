@@ -30,6 +30,8 @@ class RailCounts {
   }
   /// B of the slice (s, d): the sum over all rails; 0 for s == d.
   [[nodiscard]] std::int64_t slice(NodeId s, NodeId d) const;
+  /// slice(s, d) for every d, [N]. Cost O(N R), and little of it.
+  [[nodiscard]] std::vector<std::int64_t> slices(NodeId s) const;
   /// The sum over all slices.
   [[nodiscard]] std::int64_t total() const;
   /// The same records going back: combine's counts are not this (combine records keep the rails of

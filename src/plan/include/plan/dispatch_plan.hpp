@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <railwave/error.hpp>
@@ -29,10 +30,14 @@ class DispatchPlan {
                                      const Options& options);
 
   [[nodiscard]] Path path() const { return path_; }
-  /// The windows that run: the caller's or the waves. Pairs without records and windows without
-  /// pairs are left out.
+  /// The windows that run: the caller's, the waves, or what the baseline plans. Pairs without
+  /// records and windows without pairs are left out.
   [[nodiscard]] const Windows& windows() const { return windows_; }
-  /// The window in which the pair sends; none where it has no records.
+  /// The windows in which the pair sends, ascending; none where it has no records. More than one
+  /// only on path birkhoff.
+  [[nodiscard]] std::span<const std::size_t> windows_of(NodePair pair) const;
+  /// The only window in which the pair sends; none where it has no records.
+  /// REQUIRES: windows_of(pair) has at most one.
   [[nodiscard]] std::optional<std::size_t> window_of(NodePair pair) const;
   [[nodiscard]] const Topology& topology() const { return topology_; }
   [[nodiscard]] const RailCounts& counts() const { return counts_; }
@@ -40,16 +45,30 @@ class DispatchPlan {
   [[nodiscard]] SliceAssignment slice(NodePair pair) const;
   /// Records per egress rail of the pair, [R]; cheaper than slice().
   [[nodiscard]] std::vector<std::int64_t> rail_loads(NodePair pair) const;
+  /// The part of them that goes in one window, [R]; zeros where the pair does not send in it. On
+  /// each rail the slots of slice(pair).by_rail go to the pair's windows in ascending order: the
+  /// first window's records have the slots 0..load-1, the next one's follow.
+  [[nodiscard]] std::vector<std::int64_t> rail_loads(NodePair pair, std::size_t window) const;
 
  private:
   DispatchPlan(Topology topology, RailCounts counts)
       : topology_(std::move(topology)), counts_(std::move(counts)) {}
+  [[nodiscard]] std::size_t index_of(NodePair pair) const;
+  [[nodiscard]] std::vector<std::int64_t> quotas(NodePair pair) const;
+  void weigh();
+  void run(const Windows& windows);
+  void run_stages();
+  void index_windows();
   Topology topology_;
   RailCounts counts_;
   Path path_ = Path::Joint;
   Windows windows_;
-  std::vector<std::int32_t> window_of_;  // [N*N] -1: none
-  std::vector<int> start_;               // [N*N] remainder starts
+  std::vector<std::size_t> first_send_;   // [N*N+1] where a pair's entries of sends_ begin
+  std::vector<std::size_t> sends_;        // the windows of each pair, ascending
+  std::vector<std::int64_t> sent_loads_;  // [sends_, R]; empty: all that the pair has
+  std::vector<int> start_;                // [N*N] remainder starts
+  std::vector<std::int64_t> quota_;       // [N*N, R] with rails of different weights, else empty
+  std::vector<SliceAssignment> sprayed_;  // [N*N] on path spray, else empty
 };
 
 }  // namespace railwave::plan

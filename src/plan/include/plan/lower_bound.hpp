@@ -12,15 +12,18 @@
 
 namespace railwave::plan {
 
-/// LB1 in records per rail, whatever the plan: multiply by the row bytes and divide by a rail's
-/// rate. With unequal eligible sets the maximum over nodes, directions and subsets A of rails of
-/// (records whose eligible set lies in A) / |A|; incoming, the set is of ingress rails. Exact.
-/// Cost O(N^2 * R) with equal sets; with unequal ones a factor more, the number of different unions
-/// of a node's sets: at most the sum over its peers of 2^(rails that are up here and down there).
+/// LB1, whatever the plan, in records over weight: multiply by the row bytes and divide by the rate
+/// of a rail of weight 1 (with rails alike that is every rail; with rates as weights it is
+/// Topology::weight_unit). The maximum of
+///   over nodes, directions and subsets A of the node's rails: the records whose eligible set lies
+///     in A, over the weight of A (incoming, the set is of ingress rails);
+///   over slices: the records of the slice over the sum of w_r, each the slower of its two ends.
+/// Exact. Cost O(N^2 * R) with equal sets; with unequal ones a factor more, the number of different
+/// unions of a node's sets: at most the sum over its peers of 2^(rails up here and down there).
 Ratio bound_records(const Topology& topology, const RailCounts& counts);
 
 /// With a barrier between windows: the sum over windows of the largest load that the plan puts on
-/// one (node, rail, direction), in records.
+/// one (node, rail, direction), in records, whatever the rails' weights.
 std::int64_t barrier_path_bound_records(const DispatchPlan& plan);
 
 /// Free-running windows: the longest chain when a pair starts on a rail as soon as the sender has
@@ -32,8 +35,16 @@ std::int64_t barrier_path_bound_records(const DispatchPlan& plan);
 /// free running does, for one window and for waves nothing is faster.
 std::int64_t free_path_bound_records(const DispatchPlan& plan);
 
-/// Seconds for `records` rows of `row_bytes` at `rail_bytes_per_second`, less `burst_bytes` that a
-/// token bucket lets through at once per rail; never below 0.
+/// The same two in records over weight, as bound_records: a (node, rail, direction) takes its load
+/// over its weight, and no transfer is faster than the slower of its two ends. With rails alike
+/// they are the counts above; else rounded to a double.
+double barrier_path_bound(const DispatchPlan& plan);
+double free_path_bound(const DispatchPlan& plan);
+
+/// Seconds for `records` (over weight) rows of `row_bytes`, at the rate of a rail of weight 1, less
+/// `burst_bytes` that a token bucket lets through at once per rail; never below 0.
+double bound_seconds(double records, std::int64_t row_bytes, double rail_bytes_per_second,
+                     std::int64_t burst_bytes);
 double bound_seconds(Ratio records, std::int64_t row_bytes, double rail_bytes_per_second,
                      std::int64_t burst_bytes);
 

@@ -36,14 +36,31 @@ struct SliceAssignment {
 std::vector<int> remainder_starts(const Topology& topology, const RailCounts& counts,
                                   NodeId source);
 
-/// Q[r] of slice (s, d), 0 outside the eligible set. `start` from remainder_starts.
+/// Q[r] of slice (s, d), 0 outside the eligible set. `start` from remainder_starts. Cost O(R); a
+/// source with uneven rails O(N R log R), as weighted_quotas, of which this is one row.
 std::vector<std::int64_t> slice_quotas(const Topology& topology, const RailCounts& counts,
                                        NodePair slice, int start);
+
+/// Q[d, r] of every slice of a source, [N, R] row-major, for rails of different weights. A slice
+/// of B records with weights w, of which W is the sum over its eligible rails, has the ideal share
+/// B w_r / W; rail r is given floor(B w_r / W). Then, destinations ascending, each of the
+/// left-over records goes to another rail whose share is not whole (there are more of those than
+/// records): to those that are furthest behind, which is the sum over d' <= d of ideal share less
+/// what was given before; ties by (j - start) mod m. Only the fractions of ideal shares are
+/// rounded, down to multiples of 2^-62; everything else is exact. So a quota is the ideal share
+/// rounded down or up. Where all weights and eligible sets are equal this is the rule of
+/// slice_quotas; that rule is used for every source for which Topology::has_uneven_rails is false.
+/// Cost O(N R log R). Source: DESIGN 5.1, weighted rails.
+std::vector<std::int64_t> weighted_quotas(const Topology& topology, const RailCounts& counts,
+                                          NodeId source);
 
 /// Paths rail_only and joint: owners keep their first min(C, Q) records; surplus sorted by
 /// (owner rail, index) meets deficit slots sorted by (target rail, slot), one to one.
 SliceAssignment balance_slice(const Topology& topology, const RailCounts& counts, NodePair slice,
                               int start);
+/// The same for given quotas, [R]. REQUIRES: they add up to the slice's records.
+SliceAssignment balance_slice(const RailCounts& counts, NodePair slice,
+                              std::vector<std::int64_t> quota);
 
 /// Paths native and permutation_only: every record on its home rail; the n-th record whose home
 /// rail is not eligible goes to eligible[(start + n) mod m], after that rail's own records.
