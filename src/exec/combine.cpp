@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <tuple>
 
 #include "base/event_loop.hpp"
 #include "exec/seconds.hpp"
@@ -35,9 +34,9 @@ CombineSource::CombineSource(const CombineContext& context)
 
 const RowRefs& CombineSource::rows_of(const Stream& stream) const {
   const auto& forwarded = context_.handle->forwarded;
-  const auto at = std::find_if(forwarded.begin(), forwarded.end(), [&](const auto& f) {
-    return f.pair == stream.pair && f.rail == stream.rail && f.lane == stream.lane;
-  });
+  const StreamKey& key = stream;
+  const auto at = std::find_if(forwarded.begin(), forwarded.end(),
+                               [&](const ForwardedStream& f) { return f.key == key; });
   RAILWAVE_CHECK(at != forwarded.end(), "pair %d to %d", stream.pair.source.value,
                  stream.pair.destination.value);
   return at->records;
@@ -94,15 +93,13 @@ CombineReader::CombineReader(const CombineContext& context, const Phase& phase,
 }
 
 void CombineReader::find_parts() {
-  std::map<std::tuple<NodePair, RailId, int>, std::size_t> index;
+  std::map<StreamKey, std::size_t> index;
   const std::vector<Stream>& inbound = phase_.streams().inbound;
-  for (std::size_t i = 0; i < inbound.size(); ++i) {
-    index[{inbound[i].pair, inbound[i].rail, inbound[i].lane}] = i;
-  }
+  for (std::size_t i = 0; i < inbound.size(); ++i) index[inbound[i]] = i;
   const NodeId self = context_.engine->node();
-  for (const PartialPlace& place : context_.handle->partials) {
-    parts_.push_back({index.at({NodePair{self, place.node}, place.rail, place.lane}),
-                      place.position, place.node});
+  for (const auto& [node, place] : context_.handle->partials) {
+    const StreamKey key{{self, node}, place.rail, place.lane, place.part};
+    parts_.push_back({index.at(key), place.position, node});
   }
 }
 

@@ -253,7 +253,7 @@ void append_rows(const DispatchContext& context, const RecordMeta& meta, RowRefs
 void remember_forwarded(const DispatchContext& context, const Phase& phase, HandleState& handle) {
   for (const Stream& stream : phase.streams().inbound) {
     if (stream.receiver != context.engine->self()) continue;
-    ForwardedStream forwarded{stream.pair, stream.rail, stream.lane, {}};
+    ForwardedStream forwarded{stream, {}};
     const std::byte* stage = phase.stage_of(stream);
     for (std::int64_t i = 0; i < stream.records; ++i) {
       append_rows(context, RecordMeta(stage + context.shape.meta_offset(i)), forwarded.records);
@@ -272,7 +272,7 @@ void remember_partials(const DispatchContext& context, const OwnPlaces& own, Han
     for (const RecordPlace& place : own[n]) {
       const RecordMeta meta(
           context.rows->meta(context.engine->local(), index++, context.shape.meta_bytes));
-      places.push_back({meta.token(), {node, place.rail, place.lane, place.position}});
+      places.push_back({meta.token(), {node, place}});
     }
   }
   std::stable_sort(places.begin(), places.end(),

@@ -16,7 +16,7 @@ PhaseLoads::PhaseLoads(const plan::DispatchPlan& plan, Operation direction, std:
     : topology_(plan.topology()), windows_(static_cast<int>(plan.windows().size())) {
   for (int w = 0; w < windows_; ++w) {
     for (const NodePair pair : plan.windows()[static_cast<std::size_t>(w)]) {
-      const std::vector<std::int64_t> loads = plan.rail_loads(pair);
+      const std::vector<std::int64_t> loads = plan.rail_loads(pair, static_cast<std::size_t>(w));
       for (int r = 0; r < topology_.rails(); ++r) {
         if (loads[static_cast<std::size_t>(r)] == 0) continue;
         Flow flow{pair, RailId(r), topology_.ingress(pair.source, pair.destination, RailId(r)), w,

@@ -85,8 +85,9 @@ std::int64_t Phase::arrived_records(const Stream& inbound) const {
                         setup_.maps[static_cast<std::size_t>(local)].stream_words +
                         8 * inbound.ordinal;
   const std::uint64_t word = transport::observe(reinterpret_cast<const std::uint64_t*>(at));
-  return word >> 32 == (setup_.step & 0xffffffffU) ? static_cast<std::int64_t>(word & 0xffffffffU)
-                                                   : 0;
+  if (word >> 32 != (setup_.step & 0xffffffffU)) return 0;
+  const auto of_lane = static_cast<std::int64_t>(word & 0xffffffffU);
+  return std::clamp<std::int64_t>(of_lane - inbound.first, 0, inbound.records);
 }
 
 const std::byte* Phase::stage_of(const Stream& inbound) const {

@@ -130,7 +130,14 @@ void RailFlow::publish(In& in) {
          in.have[static_cast<std::size_t>(in.in_order)]) {
     ++in.in_order;
   }
-  const std::int64_t records = std::min(in.in_order * setup_.shape.records, in.stream->records);
+  std::int64_t records = 0;
+  for (const std::vector<In>& window : in_) {
+    for (const In& part : window) {
+      // A later window's records may come before the last of an earlier one's.
+      if (part.stream->ordinal != in.stream->ordinal || part.stream->first != records) continue;
+      records += std::min(part.in_order * setup_.shape.records, part.stream->records);
+    }
+  }
   std::byte* at =
       setup_.engine->fabric().own().data() + setup_.map->stream_words + 8 * in.stream->ordinal;
   transport::publish(reinterpret_cast<std::uint64_t*>(at),

@@ -21,61 +21,81 @@ std::int64_t first_index(const Topology& topology, const StepCounts& counts, Ran
   return first;
 }
 
-/// The streams of one plan pair, in the direction of travel, without places in the stage.
+/// Slots of each rail that the pair's windows have used up, [parts + 1][R].
+std::vector<std::vector<std::int64_t>> window_slots(const plan::DispatchPlan& plan, NodePair pair) {
+  const auto rails = static_cast<std::size_t>(plan.topology().rails());
+  std::vector<std::vector<std::int64_t>> slots{std::vector<std::int64_t>(rails, 0)};
+  for (const std::size_t window : plan.windows_of(pair)) {
+    std::vector<std::int64_t> next = plan.rail_loads(pair, window);
+    for (std::size_t r = 0; r < rails; ++r) next[r] += slots.back()[r];
+    slots.push_back(std::move(next));
+  }
+  return slots;
+}
+
+Stream stream_of(const Topology& topology, const StreamKey& key, Operation direction) {
+  Stream stream;
+  static_cast<StreamKey&>(stream) = key;
+  const auto near = topology.drivers(key.pair.source, key.rail);
+  stream.sender_rail = key.rail;
+  stream.receiver_rail = topology.ingress(key.pair.source, key.pair.destination, key.rail);
+  const auto far = topology.drivers(key.pair.destination, stream.receiver_rail);
+  const auto lane = static_cast<std::size_t>(key.lane);
+  stream.sender = near[lane];
+  stream.receiver = far[lane % far.size()];
+  if (direction == Operation::Combine) {
+    std::swap(stream.sender, stream.receiver);
+    std::swap(stream.sender_rail, stream.receiver_rail);
+  }
+  return stream;
+}
+
+/// The streams of one plan pair, without places in the stage.
 void append_pair(const plan::DispatchPlan& plan, NodePair pair, Operation direction,
                  std::vector<Stream>& out) {
   const Topology& topology = plan.topology();
-  const auto window = plan.window_of(pair);
-  if (!window) return;
-  const std::vector<std::int64_t> loads = plan.rail_loads(pair);
-  for (int r = 0; r < topology.rails(); ++r) {
-    const RailId rail(r);
-    const std::int64_t load = loads[rail.index()];
-    if (load == 0) continue;
-    const RailId far_rail = topology.ingress(pair.source, pair.destination, rail);
-    const auto near = topology.drivers(pair.source, rail);
-    const auto far = topology.drivers(pair.destination, far_rail);
-    const int lanes = static_cast<int>(near.size());
-    for (int lane = 0; lane < lanes; ++lane) {
-      Stream stream;
-      stream.pair = pair;
-      stream.rail = rail;
-      stream.lane = lane;
-      stream.window = *window;
-      stream.records = lane_records(load, lane, lanes);
-      if (stream.records == 0) continue;
-      stream.sender = near[static_cast<std::size_t>(lane)];
-      stream.receiver = far[static_cast<std::size_t>(lane) % far.size()];
-      stream.sender_rail = rail;
-      stream.receiver_rail = far_rail;
-      if (direction == Operation::Combine) {
-        std::swap(stream.sender, stream.receiver);
-        std::swap(stream.sender_rail, stream.receiver_rail);
+  const auto slots = window_slots(plan, pair);
+  const auto windows = plan.windows_of(pair);
+  for (std::size_t part = 0; part < windows.size(); ++part) {
+    for (int r = 0; r < topology.rails(); ++r) {
+      const auto rail = static_cast<std::size_t>(r);
+      if (slots[part + 1][rail] == slots[part][rail]) continue;
+      const int lanes = static_cast<int>(topology.drivers(pair.source, RailId(r)).size());
+      for (int lane = 0; lane < lanes; ++lane) {
+        const std::int64_t first = lane_records(slots[part][rail], lane, lanes);
+        const std::int64_t end = lane_records(slots[part + 1][rail], lane, lanes);
+        if (first == end) continue;
+        Stream stream =
+            stream_of(topology, {pair, RailId(r), lane, static_cast<int>(part)}, direction);
+        stream.window = windows[part];
+        stream.first = first;
+        stream.records = end - first;
+        out.push_back(stream);
       }
-      out.push_back(stream);
     }
   }
+}
+
+bool same_lane(const Stream& a, const Stream& b) {
+  return std::tie(a.pair, a.rail, a.lane) == std::tie(b.pair, b.rail, b.lane);
 }
 
 /// Sorts by receiver and gives each stream its place in the receiver's stage.
 void place(std::vector<Stream>& streams, const ChunkShape& shape) {
   std::stable_sort(streams.begin(), streams.end(), [](const Stream& a, const Stream& b) {
-    return std::tie(a.receiver, a.pair, a.rail, a.lane) <
-           std::tie(b.receiver, b.pair, b.rail, b.lane);
+    return std::tie(a.receiver, static_cast<const StreamKey&>(a)) <
+           std::tie(b.receiver, static_cast<const StreamKey&>(b));
   });
-  RankId receiver(-1);
+  const Stream* before = nullptr;
   std::int64_t offset = 0;
-  int ordinal = 0;
   for (Stream& stream : streams) {
-    if (stream.receiver != receiver) {
-      receiver = stream.receiver;
-      offset = 0;
-      ordinal = 0;
-    }
+    const bool first = before == nullptr || stream.receiver != before->receiver;
+    if (first) offset = 0;
+    if (!first) stream.ordinal = before->ordinal + (same_lane(stream, *before) ? 0 : 1);
     stream.stage_offset = offset;
     stream.stride = shape.stride();
-    stream.ordinal = ordinal++;
     offset += shape.stage_bytes(stream.records);
+    before = &stream;
   }
 }
 
@@ -104,8 +124,9 @@ std::vector<RecordOwner> record_owners(const plan::DispatchPlan& plan, const Ste
   const Topology& topology = plan.topology();
   const NodeId node = stream.pair.source;
   const auto lanes = static_cast<std::int64_t>(topology.drivers(node, stream.rail).size());
-  std::vector<RecordOwner> owners;
-  owners.reserve(static_cast<std::size_t>(stream.records));
+  const std::int64_t end = stream.first + stream.records;
+  std::vector<RecordOwner> owners;  // of the lane's records, in all windows
+  owners.reserve(static_cast<std::size_t>(end));
   // A segment's owners are walked once: `local` and its first index only ever grow.
   const plan::SliceAssignment slice = plan.slice(stream.pair);
   for (const plan::Segment& segment : slice.by_rail) {
@@ -125,9 +146,8 @@ std::vector<RecordOwner> record_owners(const plan::DispatchPlan& plan, const Ste
       owners.push_back({local, index - first});
     }
   }
-  RAILWAVE_CHECK(static_cast<std::int64_t>(owners.size()) == stream.records, "%zu owners",
-                 owners.size());
-  return owners;
+  RAILWAVE_CHECK(static_cast<std::int64_t>(owners.size()) >= end, "%zu owners", owners.size());
+  return {owners.begin() + stream.first, owners.begin() + end};
 }
 
 std::vector<RecordPlace> record_places(const plan::DispatchPlan& plan, const StepCounts& counts,
@@ -139,6 +159,7 @@ std::vector<RecordPlace> record_places(const plan::DispatchPlan& plan, const Ste
   std::vector<RecordPlace> places;
   if (first == end) return places;
   places.reserve(static_cast<std::size_t>(end - first));
+  const auto used = window_slots(plan, {node, destination});
   const plan::SliceAssignment slice = plan.slice({node, destination});
   for (const plan::Segment& segment : slice.by_home) {
     if (segment.home != topology.home_rail(owner)) continue;
@@ -147,7 +168,12 @@ std::vector<RecordPlace> record_places(const plan::DispatchPlan& plan, const Ste
     const std::int64_t to = std::min(end, segment.first + segment.count);
     for (std::int64_t index = from; index < to; ++index) {
       const std::int64_t slot = segment.slot + (index - segment.first);
-      places.push_back({segment.rail, static_cast<int>(slot % lanes), slot / lanes});
+      std::size_t part = 0;
+      while (used[part + 1][segment.rail.index()] <= slot) ++part;
+      const int lane = static_cast<int>(slot % lanes);
+      const std::int64_t before =
+          lane_records(used[part][segment.rail.index()], lane, static_cast<int>(lanes));
+      places.push_back({segment.rail, lane, static_cast<int>(part), slot / lanes - before});
     }
   }
   RAILWAVE_CHECK(static_cast<std::int64_t>(places.size()) == end - first, "%zu places",

@@ -8,6 +8,7 @@
 #include <railwave/ids.hpp>
 
 #include "exec/step_header.hpp"
+#include "exec/streams.hpp"
 #include "plan/dispatch_plan.hpp"
 
 namespace railwave::exec {
@@ -29,16 +30,12 @@ struct RowRefs {
 /// Where the partial of one (token, remote node) comes back.
 struct PartialPlace {
   NodeId node;
-  RailId rail;
-  int lane = 0;
-  std::int64_t position = 0;
+  RecordPlace place;
 };
 
 /// Records that this rank received for its node, in stream order: what it sums when they go back.
 struct ForwardedStream {
-  NodePair pair;
-  RailId rail;
-  int lane = 0;
+  StreamKey key;
   RowRefs records;  ///< ranks ascending
 };
 

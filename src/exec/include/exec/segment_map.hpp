@@ -34,7 +34,7 @@ struct SegmentMap {
   std::int64_t heard_words = 0;   ///< [R, N] levels heard from other nodes (step, level)
   std::int64_t remote_words = 0;  ///< [N, 2] step of the newest header of node n, [2] by parity
   std::int64_t absent_words = 0;  ///< [N, 2] bitmap of ranks that node n waits for, and its step
-  std::int64_t stream_words = 0;  ///< [streams] records that have arrived in order (step, count)
+  std::int64_t stream_words = 0;  ///< [lanes] records that have arrived in order (step, count)
   // Regions.
   std::int64_t header = 0;         ///< [2] own header
   std::int64_t header_stride = 0;  ///< between the two

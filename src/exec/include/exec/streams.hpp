@@ -16,21 +16,28 @@
 
 namespace railwave::exec {
 
-/// The records of one node pair on one rail between one pair of drivers, in the direction of
-/// travel.
-struct Stream {
-  NodePair pair;           ///< of the dispatch, also when the records travel back
-  RailId rail;             ///< egress rail at the dispatch's source
-  int lane = 0;            ///< index of the dispatch's sender among drivers(source, rail)
+/// What makes a stream the same one in a dispatch and its combine.
+struct StreamKey {
+  NodePair pair;  ///< of the dispatch, also when the records travel back
+  RailId rail;    ///< egress rail at the dispatch's source
+  int lane = 0;   ///< index of the dispatch's sender among drivers(source, rail)
+  int part = 0;   ///< 0, 1, ... for the windows in which the pair sends
+  friend auto operator<=>(const StreamKey&, const StreamKey&) = default;
+};
+
+/// The records of one node pair on one rail in one window between one pair of drivers, in the
+/// direction of travel.
+struct Stream : StreamKey {
   RankId sender;           ///< in the direction of travel
   RankId receiver;         ///< in the direction of travel
   RailId sender_rail;      ///< the rail's number at the sender's node
   RailId receiver_rail;    ///< the rail's number at the receiver's node
   std::size_t window = 0;  ///< window of the plan
   std::int64_t records = 0;
+  std::int64_t first = 0;         ///< records of its lane in the windows before
   std::int64_t stage_offset = 0;  ///< where it lies in the receiver's stage
   std::int64_t stride = 0;        ///< bytes between its chunks there, see ChunkShape
-  int ordinal = 0;                ///< its number among the receiver's streams
+  int ordinal = 0;                ///< its lane's number among those that end at the receiver
 };
 
 /// Slots 0..load-1 of a rail go round over its drivers: how many fall to driver `lane` of
@@ -40,7 +47,7 @@ constexpr std::int64_t lane_records(std::int64_t load, int lane, int drivers) {
 }
 
 /// The streams that end (`inbound`) and start (`outbound`) at one node, without empty ones, in the
-/// order (receiver, plan pair, rail, lane), which is the same wherever it is computed.
+/// order (receiver, plan pair, rail, lane, part), which is the same wherever it is computed.
 struct NodeStreams {
   std::vector<Stream> inbound;
   std::vector<Stream> outbound;
@@ -60,10 +67,11 @@ struct RecordOwner {
 std::vector<RecordOwner> record_owners(const plan::DispatchPlan& plan, const StepCounts& counts,
                                        const Stream& stream);
 
-/// Where one of `owner`'s records travels: lane's driver and position in its stream.
+/// Where one of `owner`'s records travels: lane's driver, window and position in its stream.
 struct RecordPlace {
   RailId rail;
   int lane = 0;
+  int part = 0;
   std::int64_t position = 0;
 };
 /// Of all records of `owner` for `destination`, in the owner's order.
