@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   add_emulate(app, invocation);
   add_replay(app, invocation);
+  add_describe(app, invocation);
   add_mode(app, invocation);
   add_workspace(app, invocation);
   try {
