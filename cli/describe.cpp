@@ -24,7 +24,8 @@ of the rails. Nothing is sent. docs/formats/describe.md defines every figure.
 Tokens are dealt to the ranks in equal contiguous parts. A trace of counts names its sources, or
 none: then every rank sends alike.
 
-Exit status: 0; 2 for a wrong option or trace. Colours only on a terminal, and not with NO_COLOR.
+Exit status: 0; 2 for a wrong option or trace, 3 for a trace format that is not read. Colours only on
+a terminal, and not with NO_COLOR.
 
 Examples:
   railwave describe
@@ -65,10 +66,12 @@ void add_describe(CLI::App& app, Invocation& invocation) {
   };
   add("--trace", o->trace, "routing trace (docs/formats/trace.md); none: a generated one", "FILE");
   add("--experts", o->experts, "experts of the trace, when the file does not say", "E");
-  add("--nodes", o->nodes, "nodes", "N");
-  add("--ranks-per-node", o->ranks_per_node, "ranks of each", "G");
+  auto* cluster = add("--cluster", o->cluster, "cluster.toml (docs/formats/cluster.md)", "FILE");
+  add("--nodes", o->nodes, "nodes", "N")->excludes(cluster);
+  add("--ranks-per-node", o->ranks_per_node, "ranks of each", "G")->excludes(cluster);
   add("--rails", o->rails, "rails of each; 0: as many as ranks", "R")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::NonNegativeNumber)
+      ->excludes(cluster);
   add("--windows", o->windows, "as submitted, for kappa and phi (docs/schedules.md)", "NAME")
       ->check(CLI::IsMember({"all-at-once", "moderate", "extreme", "waves"}));
   add("--hidden", o->hidden, "elements of a row", "H");
