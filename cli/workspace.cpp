@@ -1,25 +1,16 @@
 // railwave workspace: the memory that communication, or replicated experts instead of it, takes.
-#include "plan/workspace.hpp"
-
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <railwave/communicator.hpp>
-
-#include "base/checked.hpp"
-#include "base/fail.hpp"
-#include "base/units.hpp"
-#include "dtype_option.hpp"
 #include "report/private_file.hpp"
 #include "report/table.hpp"
 #include "verb.hpp"
+#include "workspace_sizes.hpp"
 
 namespace railwave::cli {
 namespace {
@@ -37,99 +28,11 @@ Examples:
   railwave workspace --nodes 16 --replicas 1,2,4,8 --json workspace.json
 )";
 
-struct WorkspaceOptions {
-  int nodes = 4;
-  int ranks_per_node = 8;
-  int rails = 8;
-  std::int64_t tokens = 50'176;
-  std::int64_t hidden = 7'168;
-  std::string dtype = "bf16";
-  int top_k = 8;
-  std::int64_t max_recv_rows = 0;
-  std::int64_t channels = 1'024;
-  std::optional<std::int64_t> dispatch_record;
-  std::optional<std::int64_t> return_record;
-  std::vector<std::int64_t> replicas{1, 2, 4};
-  std::int64_t layers = 58;
-  std::int64_t intermediate = 2'048;
-  std::int64_t weight_bytes = 2;
-  std::int64_t gradient_bytes = 4;
-  std::string chunk = "64kb";
-  int slots = 4;
-  std::string json;
-};
-
-struct Sizes {
-  plan::BalanceShape shape;
-  std::int64_t balance = 0;                    // eq. 13
-  std::int64_t parameters = 0;                 // of one expert
-  std::vector<plan::ReplicaStorage> replicas;  // eq. 14, one per --replicas
-  WorkspaceSize library;                       // docs/workspace.md
-};
-
-Result<std::int64_t> record_bytes(const WorkspaceOptions& o,
-                                  const std::optional<std::int64_t>& given) {
-  if (given) return *given;
-  const auto row = checked_mul(o.hidden, element_bytes(dtype_named(o.dtype)));
-  const auto record = row ? checked_add(*row, 32) : std::nullopt;
-  if (record) return *record;
-  return fail(ErrorCode::InvalidArgument, "--hidden", "a record does not fit into 64 bits");
-}
-
-Result<std::int64_t> expert_parameters(const WorkspaceOptions& o) {
-  const auto matrix = checked_mul(o.hidden, o.intermediate);
-  const auto expert = matrix ? checked_mul(*matrix, 3) : std::nullopt;
-  if (expert) return *expert;
-  return fail(ErrorCode::InvalidArgument, "--intermediate",
-              "the parameters of an expert do not fit into 64 bits");
-}
-
-Result<WorkspaceSize> library_size(const WorkspaceOptions& o) {
-  const auto topology = Topology::uniform(o.nodes, o.ranks_per_node, o.rails);
-  if (!topology) return fail(topology.error());
-  const auto chunk = parse_size(o.chunk, "--chunk");
-  if (!chunk) return fail(chunk.error());
-  CommunicatorOptions options;
-  options.max_tokens_per_rank = o.tokens;
-  options.max_recv_rows = o.max_recv_rows;
-  options.max_hidden = o.hidden;
-  options.widest_dtype = dtype_named(o.dtype);
-  options.max_top_k = o.top_k;
-  options.chunk_bytes = *chunk;
-  options.send_slots = o.slots;
-  return workspace_size(*topology, options);
-}
-
-Result<Sizes> sizes_of(const WorkspaceOptions& o) {
-  Sizes sizes;
-  const auto dispatch = record_bytes(o, o.dispatch_record);
-  if (!dispatch) return fail(dispatch.error());
-  const auto back = record_bytes(o, o.return_record);
-  if (!back) return fail(back.error());
-  sizes.shape = {o.nodes, o.ranks_per_node, o.tokens, o.channels, *dispatch, *back};
-  const auto balance = plan::balance_workspace(sizes.shape);
-  if (!balance) return fail(balance.error());
-  sizes.balance = *balance;
-  const auto parameters = expert_parameters(o);
-  if (!parameters) return fail(parameters.error());
-  sizes.parameters = *parameters;
-  for (const std::int64_t replicas : o.replicas) {
-    const auto storage =
-        plan::replica_storage({o.layers, replicas, *parameters, o.weight_bytes, o.gradient_bytes});
-    if (!storage) return fail(storage.error());
-    sizes.replicas.push_back(*storage);
-  }
-  const auto library = library_size(o);
-  if (!library) return fail(library.error());
-  sizes.library = *library;
-  return sizes;
-}
-
 std::string gib(std::int64_t bytes) {
   return fmt::format("{:.3f}", static_cast<double>(bytes) / (1 << 30));
 }
 
-std::string table_of(const WorkspaceOptions& o, const Sizes& sizes) {
+std::string table_of(const WorkspaceOptions& o, const WorkspaceSizes& sizes) {
   std::string out = report::comment(
       fmt::format("cluster      {} nodes x {} ranks, {} rails; {} tokens a rank, hidden {} {}",
                   o.nodes, o.ranks_per_node, o.rails, o.tokens, o.hidden, o.dtype));
@@ -165,7 +68,7 @@ std::string table_of(const WorkspaceOptions& o, const Sizes& sizes) {
   return out;
 }
 
-std::string json_of(const WorkspaceOptions& o, const Sizes& sizes) {
+std::string json_of(const WorkspaceOptions& o, const WorkspaceSizes& sizes) {
   nlohmann::ordered_json out;
   out["schema"] = "railwave.workspace/1";
   out["cluster"] = {{"nodes", o.nodes}, {"ranks_per_node", o.ranks_per_node}, {"rails", o.rails}};
@@ -197,7 +100,7 @@ std::string json_of(const WorkspaceOptions& o, const Sizes& sizes) {
 }
 
 int run(const WorkspaceOptions& options) {
-  const auto sizes = sizes_of(options);
+  const auto sizes = workspace_sizes(options);
   if (!sizes) return report(sizes.error());
   fmt::print("{}", table_of(options, *sizes));
   if (options.json.empty()) return 0;

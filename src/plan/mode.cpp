@@ -140,7 +140,7 @@ Fraction remote_nodes_of(const ModeInputs& in) {
 }  // namespace
 
 Fraction expected_remote_nodes(std::int64_t nodes, std::int64_t experts, std::int64_t top_k) {
-  constexpr Wide kOne = Wide{1} << 48;
+  constexpr Wide kOne = Wide{1} << 40;
   // Of a node with `own` experts: the chance that at least one of the K is among them.
   const auto reached = [&](std::int64_t own) {
     Wide missed = kOne;

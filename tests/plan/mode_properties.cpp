@@ -168,7 +168,7 @@ RC_GTEST_PROP(ModeProperties, ExpectedRemoteNodesIsTheHypergeometricMean, ()) {
   }
   const Rational want = reached * (n - 1) / n;
   const Rational error = abs(big(expected_remote_nodes(n, e, k)) - want);
-  RC_ASSERT(error <= Rational(n * k, Integer(1) << 48));
+  RC_ASSERT(error <= Rational(n * k, Integer(1) << 40));
 }
 
 RC_GTEST_PROP(ModeProperties, FractionsCompareExactly, ()) {

@@ -135,11 +135,11 @@ TEST(Mode, ExpectedRemoteNodes) {
   EXPECT_DOUBLE_EQ(expected(4, 8, 1), 0.75);
   EXPECT_DOUBLE_EQ(expected(4, 8, 8), 3);
   // 2 nodes of 2 experts, K = 2: one node is missed with 1/6, so 2 * 5/6 / 2.
-  EXPECT_NEAR(expected(2, 4, 2), 5.0 / 6, 1e-12);
+  EXPECT_NEAR(expected(2, 4, 2), 5.0 / 6, 1e-11);
   // 3 experts on 2 nodes, K = 1: 2/3 and 1/3.
-  EXPECT_NEAR(expected(2, 3, 1), 0.5, 1e-12);
+  EXPECT_NEAR(expected(2, 3, 1), 0.5, 1e-11);
   // One expert for 4 nodes: it is foreign to three of four tokens.
-  EXPECT_NEAR(expected(4, 1, 1), 0.75, 1e-12);
+  EXPECT_NEAR(expected(4, 1, 1), 0.75, 1e-11);
 }
 
 TEST(Mode, SizesBeyond64BitsAreExactAndBeyond128AnError) {

@@ -98,7 +98,7 @@ struct ModeDecision {
 
 /// Nodes other than its own that a token reaches when it chooses K different experts with equal
 /// chances, each node owns E/n of them (the first E mod n one more) and tokens are spread evenly.
-/// Rounded to within n K 2^-48, equally on every machine. REQUIRES: n, E, K as in ModeInputs.
+/// Rounded to within n K 2^-40, equally on every machine. REQUIRES: n, E, K as in ModeInputs.
 Fraction expected_remote_nodes(std::int64_t nodes, std::int64_t experts, std::int64_t top_k);
 
 /// C_dc < C_ec: data-centric; a tie, and so one node, is expert-centric.
