@@ -31,6 +31,9 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   add_emulate(app, invocation);
   add_replay(app, invocation);
+  add_describe(app, invocation);
+  add_mode(app, invocation);
+  add_workspace(app, invocation);
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {

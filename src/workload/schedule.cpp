@@ -10,6 +10,7 @@
 
 #include "base/checked.hpp"
 #include "base/fail.hpp"
+#include "workload/schedule_windows.hpp"
 
 namespace railwave::workload {
 namespace {
@@ -18,6 +19,11 @@ constexpr std::array<std::int64_t, 3> kNodeSkewWeights{1, 2, 3};
 
 bool is_family(Schedule schedule) {
   return schedule == Schedule::NodeSkew || schedule == Schedule::RailSkew;
+}
+
+int least_nodes(Schedule schedule) {
+  if (schedule == Schedule::Moderate || schedule == Schedule::Extreme) return 3;
+  return is_family(schedule) ? 4 : 2;
 }
 
 Status check_cluster(ReplayCluster cluster, Schedule schedule) {
@@ -33,13 +39,11 @@ Status check_cluster(ReplayCluster cluster, Schedule schedule) {
                 fmt::format("{} nodes of {} ranks are more than 2^31 - 1 ranks", cluster.nodes,
                             cluster.ranks_per_node));
   }
-  const bool table = schedule == Schedule::Moderate || schedule == Schedule::Extreme;
-  if (table ? cluster.nodes != 4 : is_family(schedule) && cluster.nodes < 4) {
-    return fail(
-        ErrorCode::Unsupported, "schedule",
-        fmt::format("schedule {} is defined for {} 4 nodes, the cluster has {}; use ring or "
-                    "all-at-once",
-                    to_string(schedule), table ? "exactly" : "at least", cluster.nodes));
+  if (const int least = least_nodes(schedule); cluster.nodes < least) {
+    return fail(ErrorCode::Unsupported, "schedule",
+                fmt::format("schedule {} is defined for at least {} nodes, the cluster has {}; use "
+                            "ring or all-at-once",
+                            to_string(schedule), least, cluster.nodes));
   }
   return {};
 }
@@ -112,25 +116,10 @@ std::vector<std::vector<NodeId>> destinations(int nodes, Schedule schedule) {
   return out;
 }
 
-/// Table 8: per window, the destinations of source nodes 0..3.
-using WindowTable = std::array<std::array<int, 4>, 3>;
-constexpr WindowTable kModerate{{{1, 0, 0, 2}, {2, 3, 1, 0}, {3, 2, 3, 1}}};
-constexpr WindowTable kExtreme{{{1, 0, 0, 0}, {3, 3, 3, 2}, {2, 2, 1, 1}}};
-
-Windows table_windows(const WindowTable& table) {
-  Windows windows;
-  for (const auto& to : table) {
-    Window& window = windows.emplace_back();
-    for (int s = 0; s < 4; ++s) {
-      window.push_back({NodeId(s), NodeId(to[static_cast<std::size_t>(s)])});
-    }
-  }
-  return windows;
-}
-
 Windows windows_of(Schedule schedule, std::span<const std::vector<NodeId>> destinations) {
-  if (schedule == Schedule::Moderate) return table_windows(kModerate);
-  if (schedule == Schedule::Extreme) return table_windows(kExtreme);
+  const int nodes = static_cast<int>(destinations.size());
+  if (schedule == Schedule::Moderate) return moderate_windows(nodes);
+  if (schedule == Schedule::Extreme) return extreme_windows(nodes);
   Window all;
   for (std::size_t s = 0; s < destinations.size(); ++s) {
     for (const NodeId d : destinations[s]) all.push_back({NodeId(s), d});

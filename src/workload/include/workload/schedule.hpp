@@ -20,8 +20,10 @@ namespace railwave::workload {
 
 /// Who sends to whom, and in which windows.
 ///   Ring       node s to s+1, one window (N >= 2)
-///   Moderate   every remote node, three windows with incast degrees 2, 1, 2 (N = 4, Table 8)
-///   Extreme    the same demand in windows with incast degrees 3, 3, 2 (N = 4, Table 8)
+///   Moderate   every remote node, N - 1 windows with incast degrees 2, 1, 2, ... (N >= 3; Table 8
+///   at
+///              N = 4; workload/schedule_windows.hpp)
+///   Extreme    the same demand in windows with incast degrees N - 1, N - 1, N - 2, ... (N >= 3)
 ///   AllAtOnce  the same demand in one window (N >= 2)
 ///   NodeSkew   N-type: nodes 1, 2, 3 to node 0, volumes 1:2:3, rails even, one window (N >= 4)
 ///   RailSkew   R-type: nodes 1, 2, 3 to node 0, equal volumes, all on the first ceil(G/4) ranks
@@ -75,14 +77,14 @@ class ReplayPhase {
 
   /// `expert_counts` [E] of one layer. Errors: InvalidArgument{nodes, ranks_per_node,
   /// expert_counts, payload_mib, row_bytes}; Unsupported{schedule} for Moderate and Extreme when N
-  /// != 4, for N-type and R-type when N < 4.
+  /// < 3, for N-type and R-type when N < 4.
   static Result<ReplayPhase> create(ReplayCluster cluster,
                                     std::span<const std::int64_t> expert_counts,
                                     const Options& options);
 
   /// Contiguous, over max(E, P) experts, so that every rank owns one.
   [[nodiscard]] const Placement& placement() const { return placement_; }
-  /// As submitted (Table 8); together they hold every pair that has rows.
+  /// As submitted (docs/schedules.md); together they hold every pair that has rows.
   [[nodiscard]] const Windows& windows() const { return windows_; }
   /// T of the rank.
   [[nodiscard]] std::int64_t tokens(RankId rank) const { return rows_[rank.index()]; }

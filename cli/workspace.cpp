@@ -1,0 +1,143 @@
+// railwave workspace: the memory that communication, or replicated experts instead of it, takes.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "report/private_file.hpp"
+#include "report/table.hpp"
+#include "verb.hpp"
+#include "workspace_sizes.hpp"
+
+namespace railwave::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+Says what a rank reserves, by three formulas: the paper's RailBalance workspace (eq. 13), the
+replicated experts that it replaces (eq. 14, Table 7), and what this library reserves
+(docs/workspace.md). Without options it is the paper's set-up.
+
+Exit status: 0; 2 for a value that is out of range or a size that does not fit into 64 bits.
+
+Examples:
+  railwave workspace
+  railwave workspace --tokens 4096 --max-recv-rows 8192
+  railwave workspace --nodes 16 --replicas 1,2,4,8 --json workspace.json
+)";
+
+std::string gib(std::int64_t bytes) {
+  return fmt::format("{:.3f}", static_cast<double>(bytes) / (1 << 30));
+}
+
+std::string table_of(const WorkspaceOptions& o, const WorkspaceSizes& sizes) {
+  std::string out = report::comment(
+      fmt::format("cluster      {} nodes x {} ranks, {} rails; {} tokens a rank, hidden {} {}",
+                  o.nodes, o.ranks_per_node, o.rails, o.tokens, o.hidden, o.dtype));
+  out += report::comment(
+      fmt::format("experts      {} layers, {} parameters an expert, {} B a weight, {} B a gradient",
+                  o.layers, sizes.parameters, o.weight_bytes, o.gradient_bytes));
+  out += report::comment(
+      "per rank, in GiB; r: replicated experts a layer (eq. 14), RailBalance: eq. 13");
+  report::Table table({{"r", ""},
+                       {"inference", "GiB"},
+                       {"train, 1-layer grad", "GiB"},
+                       {"train, all grads", "GiB"},
+                       {"RailBalance", "GiB"}});
+  for (std::size_t i = 0; i < o.replicas.size(); ++i) {
+    const auto& row = sizes.replicas[i];
+    table.add_row({fmt::format("{}", o.replicas[i]), gib(row.inference), gib(row.train_one_layer),
+                   gib(row.train_all), gib(sizes.balance)});
+  }
+  out += table.text();
+  const auto line = [](const char* name, std::int64_t bytes) {
+    return report::comment(fmt::format("{:<22}{:>16} bytes  {:>9} GiB", name, bytes, gib(bytes)));
+  };
+  out += line("RailBalance, eq. 13", sizes.balance);
+  out += line("this library", sizes.library.segment + sizes.library.send_slots);
+  out += line("  segment", sizes.library.segment);
+  out += line("  send slots", sizes.library.send_slots);
+  if (o.max_recv_rows == 0) {
+    out += report::comment(
+        "segment: every token of every rank could come here; --max-recv-rows says what your "
+        "routing "
+        "can bring");
+  }
+  return out;
+}
+
+std::string json_of(const WorkspaceOptions& o, const WorkspaceSizes& sizes) {
+  nlohmann::ordered_json out;
+  out["schema"] = "railwave.workspace/1";
+  out["cluster"] = {{"nodes", o.nodes}, {"ranks_per_node", o.ranks_per_node}, {"rails", o.rails}};
+  out["tokens_per_rank"] = o.tokens;
+  out["hidden"] = o.hidden;
+  out["dtype"] = o.dtype;
+  out["rail_balance"] = {{"channels", o.channels},
+                         {"dispatch_record_bytes", sizes.shape.dispatch_record_bytes},
+                         {"return_record_bytes", sizes.shape.return_record_bytes},
+                         {"bytes", sizes.balance}};
+  auto rows = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < o.replicas.size(); ++i) {
+    const auto& row = sizes.replicas[i];
+    rows.push_back({{"replicas", o.replicas[i]},
+                    {"inference_bytes", row.inference},
+                    {"train_one_layer_bytes", row.train_one_layer},
+                    {"train_all_bytes", row.train_all}});
+  }
+  out["replicated_experts"] = {{"layers", o.layers},
+                               {"parameters", sizes.parameters},
+                               {"weight_bytes", o.weight_bytes},
+                               {"gradient_bytes", o.gradient_bytes},
+                               {"sizes", rows}};
+  out["library"] = {{"max_recv_rows", o.max_recv_rows},
+                    {"top_k", o.top_k},
+                    {"segment_bytes", sizes.library.segment},
+                    {"send_slots_bytes", sizes.library.send_slots}};
+  return out.dump(2) + "\n";
+}
+
+int run(const WorkspaceOptions& options) {
+  const auto sizes = workspace_sizes(options);
+  if (!sizes) return report(sizes.error());
+  fmt::print("{}", table_of(options, *sizes));
+  if (options.json.empty()) return 0;
+  const auto written = report::write_private_file(options.json, json_of(options, *sizes));
+  return written ? 0 : report(written.error());
+}
+
+}  // namespace
+
+void add_workspace(CLI::App& app, Invocation& invocation) {
+  auto* verb = app.add_subcommand("workspace", "Memory of a rank: the paper's formulas and ours");
+  verb->footer(kExamples);
+  const auto o = std::make_shared<WorkspaceOptions>();
+  const auto add = [&](const char* name, auto& value, const char* text, const char* type) {
+    return verb->add_option(name, value, text)->type_name(type)->capture_default_str();
+  };
+  add("--nodes", o->nodes, "nodes, D", "D");
+  add("--ranks-per-node", o->ranks_per_node, "ranks of each, G", "G");
+  add("--rails", o->rails, "this library: rails of a node", "R");
+  add("--tokens", o->tokens, "most tokens of a rank in a step, T", "T");
+  add("--hidden", o->hidden, "elements of a row", "H");
+  add("--dtype", o->dtype, "element type of a row", "NAME")->check(CLI::IsMember({"bf16", "fp32"}));
+  add("--channels", o->channels, "eq. 13: reserved channels, C", "C");
+  add("--dispatch-record", o->dispatch_record, "eq. 13: s_d; none: a row and 32 bytes", "BYTES");
+  add("--return-record", o->return_record, "eq. 13: s_c; none: a row and 32 bytes", "BYTES");
+  add("--replicas", o->replicas, "eq. 14: more experts a rank, separated by commas", "LIST")
+      ->delimiter(',');
+  add("--layers", o->layers, "eq. 14: MoE layers, L", "L");
+  add("--intermediate", o->intermediate, "eq. 14: an expert has 3 H I parameters", "I");
+  add("--weight-bytes", o->weight_bytes, "eq. 14: bytes of a weight, w", "BYTES");
+  add("--gradient-bytes", o->gradient_bytes, "bytes of a replica's gradient, g", "BYTES");
+  add("--top-k", o->top_k, "this library: experts of a token", "K");
+  add("--max-recv-rows", o->max_recv_rows, "this library: rows that may come; 0: all tokens", "M");
+  add("--chunk", o->chunk, "this library: largest frame", "SIZE");
+  add("--slots", o->slots, "this library: frames in flight per rail", "N");
+  add("--json", o->json, "write the sizes (docs/workspace.md)", "FILE");
+  verb->callback([&invocation, o] { invocation.run = [o] { return run(*o); }; });
+}
+
+}  // namespace railwave::cli
