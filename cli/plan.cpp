@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
+#include "plan/plan_check.hpp"
 #include "plan/plan_compare.hpp"
 #include "plan_explain.hpp"
 #include "plan_paths.hpp"
@@ -27,8 +28,9 @@ after, how many records leave their home rail, and the bounds. Takes the options
 replay` that say which phase on which cluster; nothing is sent.
 
 Paths: native, rail_only, permutation_only, joint, and what others plan: birkhoff, linear, pairwise,
-spray. Bounds are in records on the busiest rail: LB1 holds whatever the plan; a path's bound is the
-sum over its windows of the largest load on a rail, or the longest chain when windows run free.
+spray. Bounds are in records on the busiest rail (over its weight, where rails differ): LB1 holds
+whatever the plan; a path's bound is the sum over its windows of the largest load on a rail, or the
+longest chain when windows run free.
 
 --check reads a saved plan instead of making one: what is wrong with it is listed. --explain and
 --compare then speak of that plan.
@@ -120,11 +122,17 @@ Result<Subject> planned_subject(const PhaseOptions& phase) {
   return subject;
 }
 
-/// Says what was read.
-void show_check(const std::string& file, const plan::RecordedPlan& plan) {
-  fmt::print("# {}: {} on {} nodes x {} rails, {} records, {} windows, {} slices: ok\n", file,
+/// Prints what is wrong with a plan; the exit status.
+int show_check(const std::string& file, const plan::RecordedPlan& plan) {
+  const auto found = plan::violations(plan);
+  for (const plan::Violation& violation : found) {
+    fmt::print("{}: {}: {}\n", file, to_string(violation.fault), violation.where);
+  }
+  fmt::print("# {}: {} on {} nodes x {} rails, {} records, {} windows, {} slices: {}\n", file,
              to_string(plan.path), plan.topology.nodes(), plan.topology.rails(),
-             plan.counts.total(), plan.windows.size(), plan.slices.size());
+             plan.counts.total(), plan.windows.size(), plan.slices.size(),
+             found.empty() ? "ok" : fmt::format("{} faults", found.size()));
+  return found.empty() ? 0 : 1;
 }
 
 Result<int> show_comparison(const std::string& file, const plan::RecordedPlan& plan) {
@@ -157,7 +165,7 @@ Result<int> run_plan(const PlanOptions& options) {
     auto plan = report::read_plan(options.check);
     if (!plan) return fail(std::move(plan).error());
     subject.plan = *std::move(plan);
-    show_check(options.check, *subject.plan);
+    status = show_check(options.check, *subject.plan);
   }
   if (!options.save.empty()) {
     RAILWAVE_TRY(report::write_private_file(options.save, report::plan_to_json(*subject.plan)));

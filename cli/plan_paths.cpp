@@ -19,12 +19,12 @@ Result<ScheduleBounds> bounds_of_schedule(const ReplayOptions& options,
     const auto native = source->plan(layer, Path::Native);
     if (!native) return fail(native.error());
     const PhaseBounds bounds = bounds_of(*native);
-    out.native += static_cast<double>(bounds.barrier);
-    out.least += bounds.least.value();
+    out.native += bounds.barrier;
+    out.least += bounds.least;
     for (std::size_t i = 0; i < paths.size(); ++i) {
       const auto plan = source->plan(layer, paths[i]);
       if (!plan) return fail(plan.error());
-      out.by_path[i] += static_cast<double>(bounds_of(*plan).barrier);
+      out.by_path[i] += bounds_of(*plan).barrier;
     }
   }
   return out;

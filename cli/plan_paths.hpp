@@ -14,7 +14,7 @@ namespace railwave::cli {
 /// The barrier path bounds of one schedule, [paths] each summed over the layers.
 struct ScheduleBounds {
   std::string schedule;
-  double native = 0;  ///< records on the busiest rail
+  double native = 0;  ///< of path native, records over weight
   double least = 0;   ///< LB1
   std::vector<double> by_path{};
 };

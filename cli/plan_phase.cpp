@@ -25,8 +25,10 @@ void add_load(RailLoads& loads, const Topology& topology, NodePair pair, RailId 
 
 }  // namespace
 
-double PhaseSource::seconds(Ratio records) const {
-  return plan::bound_seconds(records, row_bytes, static_cast<double>(spec.rate) / 8, spec.burst);
+double PhaseSource::seconds(double records) const {
+  const double rate = static_cast<double>(spec.rate_of(NodeId(0), RailId(0))) /
+                      static_cast<double>(topology.weight(NodeId(0), RailId(0)));
+  return plan::bound_seconds(records, row_bytes, rate / 8, spec.burst);
 }
 
 Result<plan::DispatchPlan> PhaseSource::plan(std::size_t layer, Path path) const {
@@ -48,8 +50,8 @@ Result<PhaseSource> phase_source(const ReplayOptions& options) {
 }
 
 PhaseBounds bounds_of(const plan::DispatchPlan& plan) {
-  return {plan::bound_records(plan.topology(), plan.counts()),
-          plan::barrier_path_bound_records(plan), plan::free_path_bound_records(plan)};
+  return {plan::bound_records(plan.topology(), plan.counts()).value(),
+          plan::barrier_path_bound(plan), plan::free_path_bound(plan)};
 }
 
 RailLoads home_loads(const plan::RecordedPlan& plan) {

@@ -9,7 +9,6 @@
 #include <railwave/path.hpp>
 #include <railwave/topology.hpp>
 
-#include "model/descriptors.hpp"
 #include "plan/dispatch_plan.hpp"
 #include "plan/recorded_plan.hpp"
 #include "replay_options.hpp"
@@ -32,8 +31,8 @@ struct PhaseSource {
   ReplayWorkload work;
   std::int64_t row_bytes = 0;
 
-  /// Seconds for so many records on one rail, less the token bucket's burst.
-  [[nodiscard]] double seconds(Ratio records) const;
+  /// Seconds for so many records over weight, less the token bucket's burst.
+  [[nodiscard]] double seconds(double records) const;
   /// The plan of one layer. Errors: as DispatchPlan::create.
   [[nodiscard]] Result<plan::DispatchPlan> plan(std::size_t layer, Path path) const;
 };
@@ -41,11 +40,12 @@ struct PhaseSource {
 /// Errors: InvalidArgument naming the option, the file or the field.
 Result<PhaseSource> phase_source(const ReplayOptions& options);
 
-/// What the bounds say of one plan. Units: records on the busiest rail, the unit of all of them.
+/// What the bounds say of one plan. Units: records over the weight of the rail (plan/lower_bound),
+/// which are records where rails are alike.
 struct PhaseBounds {
-  Ratio least;               ///< LB1, whatever the plan
-  std::int64_t barrier = 0;  ///< path bound with a barrier between windows
-  std::int64_t free = 0;     ///< path bound when windows run free
+  double least = 0;    ///< LB1, whatever the plan
+  double barrier = 0;  ///< path bound with a barrier between windows
+  double free = 0;     ///< path bound when windows run free
 };
 PhaseBounds bounds_of(const plan::DispatchPlan& plan);
 

@@ -12,8 +12,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "railwave.plan_summary/1";
 
-Json bound_json(const PhaseSource& source, Ratio records) {
-  return {{"records", records.value()}, {"seconds", source.seconds(records)}};
+Json bound_json(const PhaseSource& source, double records) {
+  return {{"records", records}, {"seconds", source.seconds(records)}};
 }
 
 Json windows_json(const plan::RecordedPlan& plan) {
@@ -68,8 +68,8 @@ std::string summary_json(const PhaseSource& source, std::size_t layer,
   out["records"] = plan.counts().total();
   out["moved_records"] = moved;
   out["bound"] = bound_json(source, bounds.least);
-  out["path_bound_barrier"] = bound_json(source, {bounds.barrier, 1});
-  out["path_bound_free"] = bound_json(source, {bounds.free, 1});
+  out["path_bound_barrier"] = bound_json(source, bounds.barrier);
+  out["path_bound_free"] = bound_json(source, bounds.free);
   out["windows"] = windows_json(written);
   out["rails"] = rails_json(written);
   return out.dump(2) + "\n";

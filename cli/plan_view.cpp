@@ -43,10 +43,19 @@ std::string bar(std::int64_t before, std::int64_t after, std::int64_t longest) {
          std::string(length(after) - kept, '+');
 }
 
-std::string bound_line(const PhaseSource& source, const char* name, Ratio records, Ratio least) {
-  return comment(fmt::format("  {:<28} {:>10.1f} {:>12} {:>8.3f}", name, records.value(),
+std::string bound_line(const PhaseSource& source, const char* name, double records, double least) {
+  return comment(fmt::format("  {:<28} {:>10.1f} {:>12} {:>8.3f}", name, records,
                              format_seconds(source.seconds(records)),
-                             least.num == 0 ? 0 : records.value() / least.value()));
+                             least > 0 ? records / least : 0));
+}
+
+bool has_uneven_rails(const Topology& topology) {
+  for (NodeId n(0); n.value < topology.nodes(); ++n.value) {
+    for (RailId r(0); r.value < topology.rails(); ++r.value) {
+      if (topology.weight(n, r) != 1) return true;
+    }
+  }
+  return false;
 }
 
 std::string share(std::int64_t part, std::int64_t whole) {
@@ -109,11 +118,12 @@ std::string phase_lines(const PhaseSource& source, std::size_t layer,
                   "than their home rail; {:.1f} % of all rows stay in their node",
                   total, format_size(source.row_bytes), moved_in_all(written),
                   share(moved_in_all(written), total), 100 * intra_node_share(source, layer)));
-  out +=
-      comment(fmt::format("bounds   {:<21} {:>10} {:>12} {:>8}", "", "records", "time", "x LB1"));
+  out += comment(fmt::format("bounds   {:<21} {:>10} {:>12} {:>8}", "",
+                             has_uneven_rails(source.topology) ? "rec/weight" : "records", "time",
+                             "x LB1"));
   out += bound_line(source, "LB1, whatever the plan", bounds.least, bounds.least);
-  out += bound_line(source, "this plan, with barriers", {bounds.barrier, 1}, bounds.least);
-  out += bound_line(source, "this plan, free-running", {bounds.free, 1}, bounds.least);
+  out += bound_line(source, "this plan, with barriers", bounds.barrier, bounds.least);
+  out += bound_line(source, "this plan, free-running", bounds.free, bounds.least);
   return out;
 }
 

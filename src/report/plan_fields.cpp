@@ -30,6 +30,19 @@ std::vector<std::vector<std::vector<int>>> ingress_of(const Topology& topology) 
   return out;
 }
 
+std::optional<std::vector<std::vector<std::int64_t>>> weights_of(const Topology& topology) {
+  std::vector<std::vector<std::int64_t>> out;
+  bool alike = true;
+  for (NodeId n(0); n.value < topology.nodes(); ++n.value) {
+    auto& row = out.emplace_back();
+    for (RailId r(0); r.value < topology.rails(); ++r.value) {
+      alike = alike && topology.weight(n, r) == 1;
+      row.push_back(topology.weight(n, r) * topology.weight_unit());
+    }
+  }
+  return alike ? std::nullopt : std::optional(std::move(out));
+}
+
 TopologyFields topology_fields(const Topology& topology) {
   TopologyFields out;
   out.rails = topology.rails();
@@ -47,6 +60,7 @@ TopologyFields topology_fields(const Topology& topology) {
   const bool all_live =
       std::all_of(missing.begin(), missing.end(), [](const auto& rails) { return rails.empty(); });
   if (!all_live) out.missing_rails = std::move(missing);
+  out.weights = weights_of(topology);
   if (!is_identity(topology)) out.ingress = ingress_of(topology);
   return out;
 }

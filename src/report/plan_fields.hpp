@@ -13,8 +13,9 @@ namespace railwave::report {
 
 struct TopologyFields {
   int rails = 0;
-  std::vector<std::vector<int>> home_rail{};                     ///< [N][G_s]
-  std::optional<std::vector<std::vector<int>>> missing_rails{};  ///< [N][] absent: none is
+  std::vector<std::vector<int>> home_rail{};                        ///< [N][G_s]
+  std::optional<std::vector<std::vector<int>>> missing_rails{};     ///< [N][] absent: none is
+  std::optional<std::vector<std::vector<std::int64_t>>> weights{};  ///< [N][R] absent: all alike
   /// [N][N][R] chi; absent: the identity
   std::optional<std::vector<std::vector<std::vector<int>>>> ingress{};
 };
@@ -45,6 +46,7 @@ void fields(Archive& a, T& v) requires std::is_same_v<std::remove_const_t<T>, To
   a("rails", v.rails);
   a("home_rail", v.home_rail);
   a("missing_rails", v.missing_rails);
+  a("weights", v.weights);
   a("ingress", v.ingress);
 }
 

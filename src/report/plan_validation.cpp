@@ -74,6 +74,7 @@ Result<Topology> topology_of(const TopologyFields& file) {
       }
     }
   }
+  if (file.weights) options.weights = *file.weights;
   if (file.ingress) options.ingress = *file.ingress;
   auto topology = Topology::create(std::move(options));
   if (topology) return topology;

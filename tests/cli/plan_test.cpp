@@ -169,6 +169,19 @@ TEST(Plan, TheDocumentedExampleIsCheckedAndExplained) {
   EXPECT_THAT(segments.output, HasSubstr("33-39     1  26-32  moved"));
 }
 
+TEST(Plan, AFaultyPlanIsRefused) {
+  const ScratchDirectory scratch;
+  std::string text = read_file(documented_plan(scratch));
+  const std::string good = "[2,24,1,20,6]";
+  text.replace(text.find(good), good.size(), "[2,25,1,20,5]");
+  const auto file = scratch.file("faulty.json");
+  std::ofstream(file) << text;
+  const Answer answer = plan({"--check", file});
+  EXPECT_EQ(answer.status, 1);
+  EXPECT_THAT(answer.output, HasSubstr("RecordMissing"));
+  EXPECT_THAT(answer.output, HasSubstr("faults"));
+}
+
 TEST(Plan, SavedPlansAreCheckedAndCompared) {
   const ScratchDirectory scratch;
   const auto joint = scratch.file("joint.json");

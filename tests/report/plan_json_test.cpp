@@ -65,6 +65,21 @@ RC_GTEST_PROP(PlanJson, EveryPlanComesBackAsItWent, ()) {
   RC_ASSERT(plan_to_json(*read) == text);
 }
 
+TEST(PlanJson, WeightsComeBack) {
+  const Topology::Options options{{1, 1}, 2, {}, {}, {}, {{50, 25}, {50, 50}}};
+  RailCounts counts(2, 2);
+  counts.set(NodeId(0), RailId(1), NodeId(1), 6);
+  const auto plan =
+      record(*plan::DispatchPlan::create(*Topology::create(options), counts, {Path::Joint, {}}));
+  const std::string text = plan_to_json(plan);
+  EXPECT_THAT(text, HasSubstr(R"("weights":[[50,25],[50,50]])"));
+  EXPECT_THAT(text, HasSubstr(R"("rails":[4,2])"));
+  const auto read = plan_from_json(text);
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(compare(*read, plan), plan::PlanDifference{});
+  EXPECT_EQ(plan_to_json(*read), text);
+}
+
 struct Fault {
   std::string from;
   std::string to;
@@ -86,6 +101,8 @@ TEST(PlanJson, WhatIsOutOfRangeIsNamed) {
       {"[[0,1,2,3],[0,1,2,3]]", "[[0,1,2,3],[]]", "topology.ranks_per_node: node 1 has 0"},
       {"[[],[2]]", "[[],[4]]", "topology.missing_rails[1]: 4, expected 0 to 3"},
       {"[[],[2]]", "[[],[0,1,2,3]]", "topology."},
+      {R"("missing_rails":[[],[2]])", R"("weights":[[1,1,1,0],[1,1,1,1]])",
+       "topology.weights: node 0, rail 3: weight 0"},
       {R"("missing_rails":[[],[2]])", R"("ingress":[[[0,1,2,3],[1,0,2,3]],[[0,1,2,3],[0,1,2,3]]])",
        "topology.ingress[1][0]: rail 0 arrives on 0, expected 1"},
       {"[[0,10],", "[[1,10],", "counts[0][0][0]: records of a node for itself"},
