@@ -34,6 +34,7 @@ int run(int argc, char** argv) {
   add_describe(app, invocation);
   add_mode(app, invocation);
   add_workspace(app, invocation);
+  add_plan(app, invocation);
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {

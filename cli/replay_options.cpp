@@ -8,40 +8,54 @@
 
 namespace railwave::cli {
 
+namespace {
+
+template <class T>
+CLI::Option* add(CLI::App& verb, const char* name, T& value, const char* text, const char* type) {
+  return verb.add_option(name, value, text)->type_name(type)->capture_default_str();
+}
+
+}  // namespace
+
+void add_workload_options(CLI::App& verb, ReplayOptions& o) {
+  add(verb, "--trace", o.trace, "routing trace (docs/formats/trace.md); none: a generated one",
+      "FILE");
+  add(verb, "--experts", o.experts, "experts of the trace, when the file does not say", "E");
+  add(verb, "--schedule", o.schedule, "who sends to whom, in which windows", "NAME")
+      ->check(CLI::IsMember({"ring", "moderate", "extreme", "all-at-once", "n-type", "r-type"}));
+  add(verb, "--placement", o.placement, "order in which a layer's experts fill the bins", "NAME")
+      ->check(CLI::IsMember({"sorted", "natural"}));
+  add(verb, "--routing", o.routing, "schedule: one expert a row; trace: the trace's own ids",
+      "NAME")
+      ->check(CLI::IsMember({"schedule", "trace"}));
+  add(verb, "--payload-mib", o.payload_mib,
+      "remote rows per rank and phase; 0: as many as the trace has", "MIB")
+      ->check(CLI::NonNegativeNumber);
+  add(verb, "--hidden", o.hidden, "elements of a row", "H")->check(CLI::PositiveNumber);
+  add(verb, "--dtype", o.dtype, "element type", "NAME")->check(CLI::IsMember({"bf16", "fp32"}));
+  add(verb, "--max-tokens", o.max_tokens, "with --routing trace: tokens per rank at most; 0: all",
+      "T");
+}
+
 void add_replay_options(CLI::App& verb, ReplayOptions& o) {
   add_cluster_options(verb, o.cluster);
-  const auto add = [&](const char* name, auto& value, const char* text, const char* type) {
-    return verb.add_option(name, value, text)->type_name(type)->capture_default_str();
-  };
-  add("--trace", o.trace, "routing trace (docs/formats/trace.md); none: a generated one", "FILE");
-  add("--experts", o.experts, "experts of the trace, when the file does not say", "E");
-  add("--schedule", o.schedule, "who sends to whom, in which windows", "NAME")
-      ->check(CLI::IsMember({"ring", "moderate", "extreme", "all-at-once", "n-type", "r-type"}));
-  add("--placement", o.placement, "order in which a layer's experts fill the bins", "NAME")
-      ->check(CLI::IsMember({"sorted", "natural"}));
-  add("--routing", o.routing, "schedule: one expert a row; trace: the trace's own ids", "NAME")
-      ->check(CLI::IsMember({"schedule", "trace"}));
-  add("--paths", o.paths, "paths to compare, separated by commas", "NAMES")->delimiter(',');
-  add("--start", o.start, "of the submitted windows of native and rail_only", "NAME")
+  add_workload_options(verb, o);
+  add(verb, "--seed", o.seed, "of row contents and of the generated trace", "N");
+  add(verb, "--paths", o.paths, "paths to compare, separated by commas", "NAMES")->delimiter(',');
+  add(verb, "--start", o.start, "of the submitted windows of native and rail_only", "NAME")
       ->check(CLI::IsMember({"barrier", "free"}));
-  add("--wave-start", o.wave_start, "of the waves: rail-barrier, grant or free", "NAME")
+  add(verb, "--wave-start", o.wave_start, "of the waves: rail-barrier, grant or free", "NAME")
       ->check(CLI::IsMember({"rail-barrier", "grant", "free"}));
-  add("--lead", o.lead, "waves: a window counts as received so many bytes early", "SIZE");
-  add("--chunk", o.chunk, "largest frame", "SIZE");
-  add("--slots", o.slots, "frames in flight per rail", "N");
-  add("--socket-buffer", o.socket_buffer, "send buffer of a rail's sockets; 0: the kernel's",
+  add(verb, "--lead", o.lead, "waves: a window counts as received so many bytes early", "SIZE");
+  add(verb, "--chunk", o.chunk, "largest frame", "SIZE");
+  add(verb, "--slots", o.slots, "frames in flight per rail", "N");
+  add(verb, "--socket-buffer", o.socket_buffer, "send buffer of a rail's sockets; 0: the kernel's",
       "SIZE");
-  add("--layers", o.layers, "layers to replay, from the first; 0: all", "L");
-  add("--repeats", o.repeats, "samples per layer and path", "N")->check(CLI::PositiveNumber);
-  add("--payload-mib", o.payload_mib, "remote rows per rank and phase", "MIB")
-      ->check(CLI::PositiveNumber);
-  add("--hidden", o.hidden, "elements of a row", "H")->check(CLI::PositiveNumber);
-  add("--dtype", o.dtype, "element type", "NAME")->check(CLI::IsMember({"bf16", "fp32"}));
-  add("--max-tokens", o.max_tokens, "with --routing trace: tokens per rank at most; 0: all", "T");
-  add("--seed", o.seed, "of row contents and of the generated trace", "N");
-  add("--json", o.json, "write the result (docs/formats/replay_result.md)", "FILE");
+  add(verb, "--layers", o.layers, "layers to replay, from the first; 0: all", "L");
+  add(verb, "--repeats", o.repeats, "samples per layer and path", "N")->check(CLI::PositiveNumber);
+  add(verb, "--json", o.json, "write the result (docs/formats/replay_result.md)", "FILE");
   verb.add_flag("--no-gate", o.no_gate, "do not check first whether the rails are the limit");
-  add("--timeout", o.timeout, "end the run after this many seconds", "S");
+  add(verb, "--timeout", o.timeout, "end the run after this many seconds", "S");
 }
 
 namespace {

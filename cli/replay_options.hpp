@@ -37,7 +37,7 @@ struct ReplayOptions {
   int slots = 0;
   int layers = 0;
   int repeats = 5;
-  double payload_mib = 0.5;
+  double payload_mib = 0.5;  ///< 0: the trace's own number of rows
   std::int64_t hidden = 7168;
   std::string dtype = "bf16";
   std::int64_t max_tokens = 0;
@@ -47,6 +47,11 @@ struct ReplayOptions {
   double timeout = 3600;
 };
 
+/// --trace, --experts, --schedule, --placement, --routing, --payload-mib, --hidden, --dtype and
+/// --max-tokens: which phase, for every verb that looks at one. REQUIRES: `options` outlives the
+/// parsing.
+void add_workload_options(CLI::App& verb, ReplayOptions& options);
+/// The same and everything else of `railwave replay`.
 void add_replay_options(CLI::App& verb, ReplayOptions& options);
 
 /// The words as values. Errors: InvalidArgument naming the option.

@@ -21,7 +21,7 @@ void ResultBuilder::describe_workload(report::WorkloadFacts& facts) const {
   facts.schedule = request_.by_trace ? "all-at-once" : options_.schedule;
   if (!request_.by_trace) {
     facts.placement = options_.placement;
-    facts.payload_mib = options_.payload_mib;
+    if (options_.payload_mib > 0) facts.payload_mib = options_.payload_mib;
   }
   facts.layers = static_cast<int>(work_.layers.size());
   facts.experts = work_.placement.experts();

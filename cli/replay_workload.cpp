@@ -76,7 +76,7 @@ Result<ReplayLayer> scheduled_layer(const ReplayOptions& options, const ReplayRe
   workload::ReplayPhase::Options phase;
   phase.schedule = request.schedule;
   phase.order = request.order;
-  phase.payload_mib = options.payload_mib;
+  if (options.payload_mib > 0) phase.payload_mib = options.payload_mib;
   phase.row_bytes = options.hidden * element_bytes(request.dtype);
   const auto made = workload::ReplayPhase::create(cluster, trace.expert_counts(layer), phase);
   if (!made) return fail(made.error());

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <numeric>
-#include <sstream>
+#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,9 +14,14 @@
 #include "base/fail.hpp"
 #include "base/units.hpp"
 #include "testbed/cluster_spec.hpp"
+#include "toml_dots.hpp"
 
 namespace railwave::testbed {
 namespace {
+
+/// Far more than 250 nodes and 64 rails need.
+constexpr std::size_t kMostDots = 4'000;
+constexpr std::int64_t kMostBytes = 4 << 20;
 
 /// Reads tables and remembers the file's name, so that every error can tell its place.
 class Reader {
@@ -351,6 +356,11 @@ Result<std::int64_t> parse_milliseconds(std::string_view text, std::string_view 
 }
 
 Result<ClusterSpec> parse_cluster(std::string_view text, std::string_view source) {
+  if (const auto place = too_many_dots(text, kMostDots)) {
+    return fail(ErrorCode::InvalidArgument, "cluster",
+                fmt::format("{}:{}:{}: expected at most {} dots in keys and numbers", source,
+                            place->line, place->column, kMostDots));
+  }
   try {
     return Reader(source).read(toml::parse(text, source));
   } catch (const toml::parse_error& error) {
@@ -361,14 +371,20 @@ Result<ClusterSpec> parse_cluster(std::string_view text, std::string_view source
 }
 
 Result<ClusterSpec> read_cluster(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) {
+  std::ifstream file(path, std::ios::binary);
+  // One byte more than allowed: a pipe or device may have no end.
+  std::string text(kMostBytes + 1, '\0');
+  file.read(text.data(), std::ssize(text));
+  if (!file.is_open() || file.bad() || (file.fail() && !file.eof())) {
     return fail(ErrorCode::InvalidArgument, "cluster",
                 fmt::format("can not read '{}'; give the path of a cluster.toml", path));
   }
-  return parse_cluster(text.str(), path);
+  if (file.gcount() > kMostBytes) {
+    return fail(ErrorCode::InvalidArgument, "cluster",
+                fmt::format("{}: expected at most {} bytes", path, kMostBytes));
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return parse_cluster(text, path);
 }
 
 std::string format_cluster(const ClusterSpec& spec) {

@@ -1,7 +1,9 @@
 #include "counts_csv.hpp"
 
 #include <charconv>
+#include <limits>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,9 @@ std::optional<std::int64_t> number(std::string_view text) {
   if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
   return value;
 }
+
+/// The last number that a line's layer may have.
+constexpr std::int64_t kLastLayer = std::numeric_limits<std::int32_t>::max();
 
 class CountsCsv {
  public:
@@ -82,14 +87,15 @@ class CountsCsv {
     std::optional<std::string_view> cells = line;
     const std::string_view task = has_task_ ? *take(cells, ',') : std::string_view{};
     if (tasks_.empty() || tasks_.back() != task) {
-      for (const std::string_view seen : tasks_) {
-        if (seen == task) return wrong(fmt::format("task '{}' again after another", task));
+      if (!seen_.insert(task).second) {
+        return wrong(fmt::format("task '{}' again after another", task));
       }
       tasks_.push_back(task);
       next_layer_.reset();
     }
     const auto layer = number(take(cells, ',').value_or(""));
     if (!layer) return wrong("expected a layer number");
+    if (*layer > kLastLayer) return wrong(fmt::format("expected a layer up to {}", kLastLayer));
     if (next_layer_ && layer != next_layer_) {
       return wrong(fmt::format("expected layer {}, found {}", *next_layer_, *layer));
     }
@@ -137,7 +143,8 @@ class CountsCsv {
   bool has_task_ = false;
   int experts_ = 0;
   int layers_ = 0;
-  std::vector<std::string_view> tasks_;
+  std::vector<std::string_view> tasks_;          // in the order of the file
+  std::unordered_set<std::string_view> seen_{};  // the same, for files of very many
   std::optional<std::int64_t> next_layer_;
   std::vector<std::int64_t> counts_;
 };

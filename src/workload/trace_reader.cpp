@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,10 +19,14 @@
 namespace railwave::workload {
 namespace {
 
+/// Without tokens a file of no bytes may name any number of layers, which others then walk through.
+constexpr std::int64_t kMostLayers = 1 << 20;
+
 /// An extent as an int. Errors: InvalidArgument{trace}.
-Result<int> small_extent(const ArrayFile& file, std::int64_t extent, const char* name) {
-  if (extent >= 1 && extent <= std::numeric_limits<int>::max()) return static_cast<int>(extent);
-  return trace_error(file.path, fmt::format("{} {}: expected 1 to 2^31 - 1", extent, name));
+Result<int> small_extent(const ArrayFile& file, std::int64_t extent, const char* name,
+                         std::int64_t most = std::numeric_limits<int>::max()) {
+  if (extent >= 1 && extent <= most) return static_cast<int>(extent);
+  return trace_error(file.path, fmt::format("{} {}: expected 1 to {}", extent, name, most));
 }
 
 /// Puts the file's name before the error of a value built from it.
@@ -61,7 +66,7 @@ Result<std::vector<std::uint16_t>> ids_of(const ArrayFile& file, std::int64_t el
 
 /// [L, T, K].
 Result<Trace> ids_trace(const ArrayFile& file, std::int64_t elements, int experts) {
-  const auto layers = small_extent(file, file.shape[0], "layers");
+  const auto layers = small_extent(file, file.shape[0], "layers", kMostLayers);
   if (!layers) return fail(layers.error());
   const auto top_k = small_extent(file, file.shape[2], "slots");
   if (!top_k) return fail(top_k.error());
@@ -84,7 +89,7 @@ Result<std::vector<std::int64_t>> counts_of(const ArrayFile& file, std::int64_t 
 /// [layers, sources, experts], already folded.
 Result<Trace> counts_trace(const ArrayFile& file, std::int64_t elements,
                            std::array<std::int64_t, 3> folded) {
-  const auto layers = small_extent(file, folded[0], "layers");
+  const auto layers = small_extent(file, folded[0], "layers", kMostLayers);
   if (!layers) return fail(layers.error());
   const auto sources = small_extent(file, folded[1], "sources");
   if (!sources) return fail(sources.error());
@@ -103,8 +108,9 @@ Result<Trace> raw_trace(ArrayFile file, const TraceReadOptions& options) {
   int experts = options.experts;
   const bool ids = letters == "LTK" || letters == "LTKE";
   if (ids && extents.size() == 4) {
-    if (experts == 0)
-      experts = static_cast<int>(std::min<std::int64_t>(extents[3].extent, Trace::kMaxExperts));
+    const auto named = small_extent(file, extents[3].extent, "experts", Trace::kMaxExperts);
+    if (!named) return fail(named.error());
+    if (experts == 0) experts = *named;
     extents.pop_back();
   }
   for (const NamedExtent& e : extents) file.shape.push_back(e.extent);
@@ -154,27 +160,42 @@ std::pair<std::string, std::string> split_task(const std::string& path, const st
   return {path.substr(0, colon + 4), path.substr(colon + 5)};
 }
 
+std::string extension_of(const std::string& name) {
+  return std::filesystem::path(name).extension().string();
+}
+
+Status check_extension(const std::string& name, std::string_view extension) {
+  if (raw_element_type(extension) || extension == ".npy" || extension == ".csv") return {};
+  return fail(ErrorCode::Unsupported, "trace",
+              fmt::format("{}: ending '{}' is not read; expected .u8, .u16le, .i32le, .i64le, .npy "
+                          "or .csv",
+                          name, extension));
+}
+
 }  // namespace
 
-Result<Trace> read_trace(const std::string& path, const TraceReadOptions& options) {
-  const auto [name, task] = split_task(path, options.task);
-  const std::string extension = std::filesystem::path(name).extension().string();
-  const auto raw = raw_element_type(extension);
-  if (!raw && extension != ".npy" && extension != ".csv") {
-    return fail(
-        ErrorCode::Unsupported, "trace",
-        fmt::format("{}: ending '{}' is not read; expected .u8, .u16le, .i32le, .i64le, .npy "
-                    "or .csv",
-                    name, extension));
+Result<Trace> decode_trace(const std::string& name, std::vector<std::uint8_t> bytes,
+                           const TraceReadOptions& options) {
+  const std::string extension = extension_of(name);
+  RAILWAVE_TRY(check_extension(name, extension));
+  if (extension == ".csv") {
+    return parse_counts_csv(name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                            options.task);
   }
+  const auto raw = raw_element_type(extension);
+  ArrayFile file{name, std::move(bytes), 0, raw.value_or(ElementType{}), {}};
+  return raw ? raw_trace(std::move(file), options) : npy_trace(std::move(file), options);
+}
+
+Result<Trace> read_trace(const std::string& path, const TraceReadOptions& options) {
+  TraceReadOptions chosen = options;
+  std::string name;
+  std::tie(name, chosen.task) = split_task(path, options.task);
+  // Before the file is read, which may take long.
+  RAILWAVE_TRY(check_extension(name, extension_of(name)));
   auto bytes = read_file(name, options.max_bytes);
   if (!bytes) return fail(std::move(bytes).error());
-  if (extension == ".csv") {
-    return parse_counts_csv(name, {reinterpret_cast<const char*>(bytes->data()), bytes->size()},
-                            task);
-  }
-  ArrayFile file{name, std::move(*bytes), 0, raw.value_or(ElementType{}), {}};
-  return raw ? raw_trace(std::move(file), options) : npy_trace(std::move(file), options);
+  return decode_trace(name, std::move(*bytes), chosen);
 }
 
 }  // namespace railwave::workload

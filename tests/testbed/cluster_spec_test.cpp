@@ -131,6 +131,37 @@ TEST(ClusterSpec, ErrorsNameLineAndColumn) {
   }
 }
 
+// A table inside a table for every dot: the library's recursion overflowed the stack.
+TEST(ClusterSpec, KeysNestedWithoutEndAreRefused) {
+  std::string key = "a";
+  for (int i = 0; i < 100'000; ++i) key += ".a";
+  for (const std::string& text :
+       {key + " = 1", "[" + key + "]", "x = '.#'\n[" + key + "]", "x = \"\\\"\"\n" + key + " = 1",
+        "x = \"\"\"a\"b\"\"\"\"\n" + key + " = 1", "x = { y = \"\"\"\"\"\", " + key + " = 1 }"}) {
+    const auto error = error_of(text);
+    EXPECT_EQ(error.code, ErrorCode::InvalidArgument);
+    EXPECT_NE(error.message.find("expected at most 4000 dots"), std::string::npos) << error.message;
+  }
+  EXPECT_EQ(error_of("# .\nx = \".\"\n" + key).message.substr(0, 16), "c.toml:3:8002: e");
+}
+
+TEST(ClusterSpec, DotsInStringsAndCommentsAreNoKeys) {
+  const std::string dots(10'000, '.');
+  const auto spec = parse_cluster("# " + dots + "\nrails = 2 # '" + dots + "\nnodes = 2", "c.toml");
+  ASSERT_TRUE(spec.has_value()) << to_string(spec.error());
+  EXPECT_EQ(error_of("congestion = \"" + dots + "\"").message.substr(0, 15), "c.toml:1:14: '.");
+  EXPECT_EQ(error_of("rate = \"\"\"" + dots + "\n" + dots + "\"\"\"").message.substr(0, 15),
+            "c.toml:1:8: '..");
+}
+
+TEST(ClusterSpec, AFileWithoutEndIsRefused) {
+  const auto spec = read_cluster("/dev/zero");
+  ASSERT_FALSE(spec.has_value());
+  EXPECT_NE(spec.error().message.find("/dev/zero: expected at most 4194304 bytes"),
+            std::string::npos)
+      << spec.error().message;
+}
+
 TEST(ClusterSpec, AFileThatIsNotThereIsNamed) {
   const auto spec = read_cluster("no/such/cluster.toml");
   ASSERT_FALSE(spec.has_value());

@@ -49,12 +49,24 @@ TEST_F(CountsCsvTest, EveryErrorNamesTheLine) {
       {"task,layer,e0\na,0,-1\n", "line 2: column e0"},
       {"task,layer,e0\na,0,99999999999999999999\n", "line 2: column e0"},
       {"task,layer,e0\na,0,1,2\n", "line 2: more than 1 counts"},
+      {"layer,e0\n9223372036854775807,1\n", "line 2: expected a layer up to 2147483647"},
       {"layer,e0,e1\n0,9223372036854775807,1\n", "beyond 64 bits"}};
   for (const auto& [text, expected] : cases) {
     const auto trace = read_trace(write("c.csv", text));
     ASSERT_FALSE(trace) << expected;
     EXPECT_THAT(trace.error().message, HasSubstr(expected));
   }
+}
+
+// Each line looked through all tasks before it: a minute for this file.
+TEST_F(CountsCsvTest, ManyTasksAreToldApartQuickly) {
+  std::string text = "task,layer,e0\n";
+  for (int i = 0; i < 200'000; ++i) text += "t" + std::to_string(i) + ",1,7\n";
+  const auto trace = read_trace(write("many.csv", text) + ":t199999");
+  ASSERT_TRUE(trace) << to_string(trace.error());
+  EXPECT_EQ(trace->expert_counts(0), std::vector<std::int64_t>{7});
+  EXPECT_THAT(read_trace(write("twice.csv", text + "t5,2,7\n") + ":t5").error().message,
+              HasSubstr("line 200002: task 't5' again"));
 }
 
 }  // namespace

@@ -99,5 +99,31 @@ TEST_F(TraceReaderTest, FilesAboveTheLimitAreRefused) {
   EXPECT_EQ(trace.error().have, 1);
 }
 
+// An empty file would otherwise promise two thousand million layers to whoever walks through them.
+TEST_F(TraceReaderTest, LayersWithoutTokensAreLimited) {
+  EXPECT_EQ(read_trace(write("L1048576_T0_K1.u8", ""))->layers(), 1 << 20);
+  EXPECT_THAT(read_trace(write("L1048577_T0_K1.u8", "")).error().message,
+              HasSubstr("1048577 layers: expected 1 to 1048576"));
+}
+
+TEST_F(TraceReaderTest, AnEBeyondItsRangeIsRefused) {
+  EXPECT_THAT(read_trace(write("L1_T1_K1_E0.u8", "\0"s)).error().message,
+              HasSubstr("0 experts: expected 1 to 65535"));
+  EXPECT_THAT(read_trace(write("L1_T1_K1_E65536.u8", "\0"s)).error().message,
+              HasSubstr("65536 experts: expected 1 to 65535"));
+}
+
+TEST_F(TraceReaderTest, BytesInMemoryAreDecodedLikeAFileOfThatName) {
+  const auto trace = decode_trace("a/tiny_L1_T1_K2.u8", {2, 3});
+  ASSERT_TRUE(trace) << to_string(trace.error());
+  EXPECT_EQ(trace->id(0, 0, 1), 3);
+  TraceReadOptions options;
+  options.task = "b";
+  const std::string csv = "task,layer,e0\na,1,1\nb,1,2\n";
+  EXPECT_THAT(decode_trace("c.csv", {csv.begin(), csv.end()}, options)->expert_counts(0),
+              ElementsAre(2));
+  EXPECT_EQ(decode_trace("a.npz", {}).error().code, ErrorCode::Unsupported);
+}
+
 }  // namespace
 }  // namespace railwave::workload

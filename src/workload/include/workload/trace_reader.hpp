@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "workload/trace.hpp"
 
@@ -24,5 +25,10 @@ struct TraceReadOptions {
 /// Unsupported{trace} for an ending, element type or npy version that is not read;
 /// ResourceExhausted{trace} above max_bytes.
 Result<Trace> read_trace(const std::string& path, const TraceReadOptions& options = {});
+
+/// The same from the bytes of a file called `name`, whose ending tells the format and whose parts
+/// tell a raw array's shape. Errors: as read_trace, naming `name`.
+Result<Trace> decode_trace(const std::string& name, std::vector<std::uint8_t> bytes,
+                           const TraceReadOptions& options = {});
 
 }  // namespace railwave::workload

@@ -1,0 +1,230 @@
+// railwave plan: what one phase would do on one path, before a byte moves.
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/fail.hpp"
+#include "plan/plan_check.hpp"
+#include "plan/plan_compare.hpp"
+#include "plan_explain.hpp"
+#include "plan_paths.hpp"
+#include "plan_phase.hpp"
+#include "plan_summary.hpp"
+#include "plan_view.hpp"
+#include "report/plan_json.hpp"
+#include "report/private_file.hpp"
+#include "report/table.hpp"
+#include "verb.hpp"
+
+namespace railwave::cli {
+namespace {
+
+constexpr const char* kExamples = R"(
+Plans one dispatch of a workload and shows it: windows, who sends to whom, rail loads before and
+after, how many records leave their home rail, and the bounds. Takes the options of `railwave
+replay` that say which phase on which cluster; nothing is sent.
+
+Paths: native, rail_only, permutation_only, joint, and what others plan: birkhoff, linear, pairwise,
+spray. Bounds are in records on the busiest rail (over its weight, where rails differ): LB1 holds
+whatever the plan; a path's bound is the sum over its windows of the largest load on a rail, or the
+longest chain when windows run free.
+
+--check reads a saved plan instead of making one: what is wrong with it is listed. --explain and
+--compare then speak of that plan.
+
+Exit status: 0; 1 when --check finds a fault or --compare a difference; 2 for a wrong command line
+or file.
+
+Examples:
+  railwave plan
+  railwave plan --trace intent_L26_T8222_K6.u8 --experts 64 --schedule ring --layer 3 --path native
+  railwave plan --trace intent_L26_T8222_K6.u8 --experts 64 --paths all
+  railwave plan --cluster cluster.toml --routing trace --path joint --save joint.json
+  railwave plan --explain 0,1            every segment of what node 0 sends to node 1
+  railwave plan --explain 0,1,2,25       record 25 of home rail 2: which rail, who, when and why
+  railwave plan --check joint.json
+  railwave plan --path rail_only --compare joint.json
+)";
+
+struct PlanOptions {
+  PhaseOptions phase{};
+  std::vector<std::string> paths{};
+  bool schedule_given = false;
+  std::string save{};
+  std::string check{};
+  std::string compare{};
+  std::vector<std::int64_t> explain{};
+  std::string json{};
+};
+
+/// "all", or names. Errors: InvalidArgument{--paths}.
+Result<std::vector<Path>> paths_of(const std::vector<std::string>& names) {
+  std::vector<Path> paths;
+  if (names.size() == 1 && names.front() == "all") {
+    paths.assign(kAllPaths.begin(), kAllPaths.end());
+    paths.insert(paths.end(), kBaselinePaths.begin(), kBaselinePaths.end());
+    return paths;
+  }
+  for (const std::string& name : names) {
+    const auto path = path_from_string(name);
+    if (!path) {
+      return fail(ErrorCode::InvalidArgument, "--paths",
+                  fmt::format("'{}' is no path; write all, or names like native,joint", name));
+    }
+    paths.push_back(*path);
+  }
+  return paths;
+}
+
+Result<int> show_paths(const PlanOptions& options) {
+  const auto paths = paths_of(options.paths);
+  if (!paths) return fail(paths.error());
+  std::vector<std::string> schedules{options.phase.workload.schedule};
+  if (!options.schedule_given) {
+    schedules.clear();
+    for (const auto schedule : workload::kAllSchedules) schedules.emplace_back(to_string(schedule));
+  }
+  const auto rows = bounds_by_path(options.phase.workload, schedules, *paths);
+  if (!rows) return fail(rows.error());
+  fmt::print("{}", paths_tables(*rows, *paths));
+  if (!options.json.empty()) {
+    RAILWAVE_TRY(report::write_private_file(options.json, summary_json(*rows, *paths)));
+  }
+  return 0;
+}
+
+/// The plan that the command speaks of, and where it comes from.
+struct Subject {
+  std::optional<PhaseSource> source{};          ///< absent for a file
+  std::optional<plan::DispatchPlan> planned{};  ///< absent for a file
+  std::optional<plan::RecordedPlan> plan{};     ///< (set)
+  std::size_t layer = 0;
+};
+
+Result<Subject> planned_subject(const PhaseOptions& phase) {
+  Subject subject;
+  auto source = phase_source(phase.workload);
+  if (!source) return fail(std::move(source).error());
+  const auto layers = std::ssize(source->work.layers);
+  if (phase.layer < 0 || phase.layer >= layers) {
+    return fail(ErrorCode::InvalidArgument, "--layer",
+                fmt::format("layer {}, expected 0 to {}", phase.layer, layers - 1));
+  }
+  subject.layer = static_cast<std::size_t>(phase.layer);
+  auto planned = source->plan(subject.layer, *path_from_string(phase.path));
+  if (!planned) return fail(std::move(planned).error());
+  subject.source = *std::move(source);
+  subject.planned = *std::move(planned);
+  subject.plan = record(*subject.planned);
+  return subject;
+}
+
+/// Prints what is wrong with a plan; the exit status.
+int show_check(const std::string& file, const plan::RecordedPlan& plan) {
+  const auto found = plan::violations(plan);
+  for (const plan::Violation& violation : found) {
+    fmt::print("{}: {}: {}\n", file, to_string(violation.fault), violation.where);
+  }
+  fmt::print("# {}: {} on {} nodes x {} rails, {} records, {} windows, {} slices: {}\n", file,
+             to_string(plan.path), plan.topology.nodes(), plan.topology.rails(),
+             plan.counts.total(), plan.windows.size(), plan.slices.size(),
+             found.empty() ? "ok" : fmt::format("{} faults", found.size()));
+  return found.empty() ? 0 : 1;
+}
+
+Result<int> show_comparison(const std::string& file, const plan::RecordedPlan& plan) {
+  const auto other = report::read_plan(file);
+  if (!other) return fail(other.error());
+  const auto difference = plan::compare(plan, *other);
+  fmt::print("{}", difference_text(difference));
+  return difference == plan::PlanDifference{} ? 0 : 1;
+}
+
+Result<int> show_plan(const PlanOptions& options, const Subject& subject) {
+  fmt::print("{}#\n{}#\n{}", phase_lines(*subject.source, subject.layer, *subject.planned),
+             windows_table(*subject.plan), rails_table(*subject.plan));
+  if (!options.json.empty()) {
+    RAILWAVE_TRY(report::write_private_file(
+        options.json, summary_json(*subject.source, subject.layer, *subject.planned)));
+  }
+  return 0;
+}
+
+Result<int> run_plan(const PlanOptions& options) {
+  if (!options.paths.empty()) return show_paths(options);
+  Subject subject;
+  int status = 0;
+  if (options.check.empty()) {
+    auto planned = planned_subject(options.phase);
+    if (!planned) return fail(std::move(planned).error());
+    subject = *std::move(planned);
+  } else {
+    auto plan = report::read_plan(options.check);
+    if (!plan) return fail(std::move(plan).error());
+    subject.plan = *std::move(plan);
+    status = show_check(options.check, *subject.plan);
+  }
+  if (!options.save.empty()) {
+    RAILWAVE_TRY(report::write_private_file(options.save, report::plan_to_json(*subject.plan)));
+  }
+  if (!options.explain.empty()) {
+    const auto text = explain(*subject.plan, options.explain,
+                              subject.source ? &*subject.source : nullptr, subject.layer);
+    if (!text) return fail(text.error());
+    fmt::print("{}", *text);
+  }
+  if (!options.compare.empty()) {
+    const auto differs = show_comparison(options.compare, *subject.plan);
+    if (!differs) return fail(differs.error());
+    status = std::max(status, *differs);
+  }
+  const bool whole = options.check.empty() && options.explain.empty() && options.compare.empty();
+  return whole ? show_plan(options, subject) : Result<int>(status);
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Invocation& invocation) {
+  auto* verb = app.add_subcommand("plan", "Show, save, check, compare and explain plans");
+  verb->footer(kExamples);
+  const auto options = std::make_shared<PlanOptions>();
+  add_cluster_options(*verb, options->phase.workload.cluster);
+  add_workload_options(*verb, options->phase.workload);
+  const auto add = [&](const char* name, auto& value, const char* text, const char* type) {
+    return verb->add_option(name, value, text)->type_name(type)->capture_default_str();
+  };
+  add("--seed", options->phase.workload.seed, "of the generated trace", "N");
+  auto* layer = add("--layer", options->phase.layer, "of the trace, from 0", "L");
+  auto* path = add("--path", options->phase.path, "how the phase is executed", "NAME")
+                   ->check(CLI::IsMember({"native", "rail_only", "permutation_only", "joint",
+                                          "birkhoff", "linear", "pairwise", "spray"}));
+  auto* paths = add("--paths", options->paths,
+                    "compare path bounds of these, or of all, summed over all layers; without "
+                    "--schedule for every schedule",
+                    "NAMES")
+                    ->delimiter(',');
+  auto* save = add("--save", options->save, "write the plan (docs/formats/plan.md)", "FILE");
+  auto* check = add("--check", options->check, "read and check a plan", "FILE");
+  auto* compare = add("--compare", options->compare, "what differs from this plan", "FILE");
+  auto* explain = add("--explain", options->explain,
+                      "a slice, a home rail's part of it, or one record", "S,D[,RAIL[,INDEX]]")
+                      ->delimiter(',')
+                      ->allow_extra_args(false);
+  auto* json = add("--json", options->json, "write what is shown", "FILE");
+  for (auto* other : {layer, path, save, check, compare, explain}) paths->excludes(other);
+  for (auto* other : {layer, path, save, json}) check->excludes(other);
+  for (auto* other : {compare, explain}) json->excludes(other);
+  const auto* schedule = verb->get_option("--schedule");
+  verb->callback([&invocation, options, schedule] {
+    options->schedule_given = schedule->count() > 0;
+    invocation.run = [options] {
+      const auto status = run_plan(*options);
+      return status ? *status : report(status.error());
+    };
+  });
+}
+
+}  // namespace railwave::cli

@@ -1,0 +1,125 @@
+#include "plan_explain.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/fail.hpp"
+#include "model/routing.hpp"
+#include "plan_view.hpp"
+#include "report/table.hpp"
+
+namespace railwave::cli {
+namespace {
+
+/// One record as it is asked for.
+struct Asked {
+  NodePair pair;
+  RailId home;
+  std::int64_t index = 0;
+};
+
+/// Records of a home rail are numbered by the local ranks whose home it is, then token by token.
+RankId owner_of(const PhaseSource& source, std::size_t layer, const Asked& asked) {
+  const ReplayLayer& sent = source.work.layers[layer];
+  std::int64_t before = 0;
+  for (int local = 0; local < source.topology.ranks_at(asked.pair.source); ++local) {
+    const RankId rank = source.topology.rank_at(asked.pair.source, local);
+    if (source.topology.home_rail(rank) != asked.home) continue;
+    const Layout layout =
+        Layout::of(sent.routing[rank.index()].view(), source.work.placement, source.topology);
+    before += layout.tokens_per_node[asked.pair.destination.index()];
+    if (asked.index < before) return rank;
+  }
+  return RankId(-1);
+}
+
+std::string reason(const plan::RecordedPlan& plan, const Asked& asked,
+                   const plan::RecordRoute& route) {
+  const int home = asked.home.value;
+  const int d = asked.pair.destination.value;
+  if (!route.eligible) {
+    return fmt::format("rail {} can not be used from node {} to node {}, it is down at one end",
+                       home, asked.pair.source.value, d);
+  }
+  if (plan.path == Path::Spray) {
+    return fmt::format("path spray makes the totals of node {} even, longest chunk first",
+                       asked.pair.source.value);
+  }
+  if (!balances(plan.path)) {
+    return fmt::format("path {} keeps every record on its home rail", to_string(plan.path));
+  }
+  if (!route.moved && route.kept == route.homed) {
+    return fmt::format("rail {} has {} records for node {}, no more than its share, and keeps them",
+                       home, route.homed, d);
+  }
+  return fmt::format(
+      "rail {} has {} records for node {} and keeps the first {}, its share; the other "
+      "{} fill up the rails below theirs",
+      home, route.homed, d, route.kept, route.homed - route.kept);
+}
+
+std::string window_line(const plan::RecordedPlan& plan, const Asked& asked, std::size_t window) {
+  std::string out = fmt::format("window {} of {}", window, plan.windows.size());
+  if (uses_waves(plan.path)) {
+    const int nodes = plan.topology.nodes();
+    const int shift = (asked.pair.destination.value - asked.pair.source.value + nodes) % nodes;
+    out += fmt::format(", the wave in which node s sends to node s+{}", shift);
+  }
+  return out;
+}
+
+Result<std::string> explain_record(const plan::RecordedPlan& plan, const Asked& asked,
+                                   const PhaseSource* source, std::size_t layer) {
+  const auto route = route_of(plan, asked.pair, asked.home, asked.index);
+  if (!route) return fail(route.error());
+  const auto [s, d] = asked.pair;
+  std::string out = fmt::format("record    {} of home rail {}, node {} to node {}\n", asked.index,
+                                asked.home.value, s.value, d.value);
+  if (source != nullptr) {
+    out += fmt::format("token of  rank {}\n", owner_of(*source, layer, asked).value);
+  }
+  out += fmt::format("rail      {}{}, slot {} of the {} that the slice has there\n",
+                     route->moved ? "moves to " : "stays on ", route->egress.value, route->slot,
+                     route->load);
+  out += fmt::format("sent by   rank {}, local rank {} of node {}\n", route->sender.value,
+                     plan.topology.local_of(route->sender), s.value);
+  out += fmt::format("received  by rank {}, local rank {} of node {}, on rail {}\n",
+                     route->receiver.value, plan.topology.local_of(route->receiver), d.value,
+                     route->ingress.value);
+  out += fmt::format("when      {}\n", window_line(plan, asked, route->window));
+  return out + fmt::format("why       {}\n", reason(plan, asked, *route));
+}
+
+}  // namespace
+
+Result<std::string> explain(const plan::RecordedPlan& plan,
+                            const std::vector<std::int64_t>& numbers, const PhaseSource* source,
+                            std::size_t layer) {
+  const auto wrong = [](const std::string& sentence) {
+    return fail(ErrorCode::InvalidArgument, "--explain", sentence);
+  };
+  if (numbers.size() < 2 || numbers.size() > 4) {
+    return wrong("expected SOURCE,DESTINATION[,RAIL[,INDEX]]");
+  }
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, numbers.size()); ++i) {
+    const int most = i < 2 ? plan.topology.nodes() : plan.topology.rails();
+    if (numbers[i] >= 0 && numbers[i] < most) continue;
+    return wrong(
+        fmt::format("{} {}, expected 0 to {}", i < 2 ? "node" : "rail", numbers[i], most - 1));
+  }
+  const auto id = [&](std::size_t i) { return static_cast<std::int32_t>(numbers[i]); };
+  const NodePair pair{NodeId(id(0)), NodeId(id(1))};
+  if (numbers.size() == 4) {
+    return explain_record(plan, {pair, RailId(id(2)), numbers[3]}, source, layer);
+  }
+  const auto slice = std::find_if(plan.slices.begin(), plan.slices.end(),
+                                  [&](const plan::RecordedSlice& one) { return one.pair == pair; });
+  if (slice == plan.slices.end()) {
+    return wrong(fmt::format("node {} has no records for node {}", id(0), id(1)));
+  }
+  const auto home = numbers.size() == 3 ? std::optional(RailId(id(2))) : std::nullopt;
+  return segments_table(*slice, home);
+}
+
+}  // namespace railwave::cli

@@ -1,0 +1,66 @@
+// One phase of a workload and its plan by one path, for `railwave plan`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <railwave/error.hpp>
+#include <railwave/path.hpp>
+#include <railwave/topology.hpp>
+
+#include "plan/dispatch_plan.hpp"
+#include "plan/recorded_plan.hpp"
+#include "replay_options.hpp"
+#include "replay_workload.hpp"
+#include "testbed/cluster_spec.hpp"
+
+namespace railwave::cli {
+
+/// Which phase: as typed.
+struct PhaseOptions {
+  ReplayOptions workload{};
+  int layer = 0;
+  std::string path = "joint";
+};
+
+/// A cluster and what its layers send.
+struct PhaseSource {
+  testbed::ClusterSpec spec;
+  Topology topology;
+  ReplayWorkload work;
+  std::int64_t row_bytes = 0;
+
+  /// Seconds for so many records over weight, less the token bucket's burst.
+  [[nodiscard]] double seconds(double records) const;
+  /// The plan of one layer. Errors: as DispatchPlan::create.
+  [[nodiscard]] Result<plan::DispatchPlan> plan(std::size_t layer, Path path) const;
+};
+
+/// Errors: InvalidArgument naming the option, the file or the field.
+Result<PhaseSource> phase_source(const ReplayOptions& options);
+
+/// What the bounds say of one plan. Units: records over the weight of the rail (plan/lower_bound),
+/// which are records where rails are alike.
+struct PhaseBounds {
+  double least = 0;    ///< LB1, whatever the plan
+  double barrier = 0;  ///< path bound with a barrier between windows
+  double free = 0;     ///< path bound when windows run free
+};
+PhaseBounds bounds_of(const plan::DispatchPlan& plan);
+
+/// Records by (node, rail) as they leave and arrive.
+struct RailLoads {
+  std::vector<std::int64_t> sent;      ///< [N*R]
+  std::vector<std::int64_t> received;  ///< [N*R]
+};
+/// On home rails, before anything is balanced; a rail that is down may be among them. What leaves
+/// by a home rail would arrive at chi of it.
+RailLoads home_loads(const plan::RecordedPlan& plan);
+/// As the plan carries them.
+RailLoads planned_loads(const plan::RecordedPlan& plan);
+
+/// Of all rows of the layer, one for each token and node: the share that stays in its own node.
+double intra_node_share(const PhaseSource& source, std::size_t layer);
+
+}  // namespace railwave::cli

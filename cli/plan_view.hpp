@@ -1,0 +1,37 @@
+// Plans as text for people.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <railwave/ids.hpp>
+
+#include "plan/plan_compare.hpp"
+#include "plan/recorded_plan.hpp"
+#include "plan_phase.hpp"
+
+namespace railwave::cli {
+
+/// What one window does.
+struct WindowFacts {
+  int fan_in = 0;            ///< most senders of one receiver
+  std::int64_t records = 0;  ///< in all
+  std::int64_t busiest = 0;  ///< on the busiest (node, rail, direction)
+};
+std::vector<WindowFacts> window_facts(const plan::RecordedPlan& plan);
+
+/// Cluster, workload, records and bounds in "#" lines.
+std::string phase_lines(const PhaseSource& source, std::size_t layer,
+                        const plan::DispatchPlan& plan);
+/// One line a window: who sends to whom.
+std::string windows_table(const plan::RecordedPlan& plan);
+/// One line a rail of a node: records before and after balancing, with a bar.
+std::string rails_table(const plan::RecordedPlan& plan);
+/// One line a segment of the pair, of one home rail when given.
+std::string segments_table(const plan::RecordedSlice& slice, std::optional<RailId> home);
+/// What differs, or that nothing does.
+std::string difference_text(const plan::PlanDifference& difference);
+
+}  // namespace railwave::cli
