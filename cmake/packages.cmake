@@ -3,6 +3,8 @@ find_package(Threads REQUIRED)
 find_package(fmt CONFIG REQUIRED)
 find_package(tl-expected CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
+# The configuration that Boost installs: CMake's own search module is gone from 3.30 on.
+find_package(Boost CONFIG REQUIRED COMPONENTS headers)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 if(NOT RAILWAVE_PURE_ONLY)
   find_package(CLI11 CONFIG REQUIRED)
