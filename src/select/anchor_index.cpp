@@ -115,8 +115,7 @@ AnchorIndex::AnchorIndex(const CostTable& table, bool one_rail)
   const UWide radius = static_cast<UWide>(table.scales.shape_radius.millionths());
   shape_reach_ = static_cast<std::int64_t>((radius << kCoordinateBits) / Decimal::kUnit) + kSlack;
   // At least as wide as a neighbourhood, so that one touches two cells in each direction at most.
-  cell_bits_ =
-      static_cast<int>(std::bit_width(static_cast<std::uint64_t>(2 * shape_reach_)));
+  cell_bits_ = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(2 * shape_reach_)));
   for (std::size_t i = 0; i < table.anchors.size(); ++i) {
     neighbourhoods_.push_back(Neighbourhood::of(table.anchors[i].at, table, one_rail));
     insert(static_cast<int>(i));

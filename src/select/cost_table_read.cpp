@@ -16,16 +16,13 @@ namespace {
 constexpr JsonLimits kLimits{kMostTableBytes, 52 * std::size_t{kMostPoints}, 8};
 constexpr std::int64_t kMostRails = 65'536;
 
-Path read_path(const JsonPlace& place, const std::string& name) {
-  const auto path = path_from_string(name);
-  if (!path) {
-    place.refuse(fmt::format("expected native, rail_only, permutation_only or joint, not \"{}\"",
-                             name.substr(0, 40)));
-  }
+constexpr std::string_view kPaths = "native, rail_only, permutation_only or joint";
+
+Path read_path(const JsonPlace& place) {
+  const auto path = path_from_string(place.text());
+  if (!path) place.expected(kPaths);
   return path.value_or(Path::Joint);
 }
-
-Path read_path(const JsonPlace& place) { return read_path(place, place.text()); }
 
 ClusterShape read_cluster(const JsonPlace& place) {
   place.expect_keys({"ranks_per_node", "rails"});
@@ -40,9 +37,9 @@ ClusterShape read_cluster(const JsonPlace& place) {
 
 PayloadUnit read_units(const JsonPlace& place) {
   place.expect_keys({"payload", "time"});
-  if (place.at("time").text() != "s") place.at("time").refuse("expected \"s\"");
+  if (place.at("time").text() != "s") place.at("time").expected("\"s\"");
   const std::string unit = place.at("payload").text();
-  if (unit != "MiB" && unit != "B") place.at("payload").refuse("expected \"MiB\" or \"B\"");
+  if (unit != "MiB" && unit != "B") place.at("payload").expected("\"MiB\" or \"B\"");
   return unit == "B" ? PayloadUnit::Byte : PayloadUnit::MiB;
 }
 
@@ -63,8 +60,10 @@ std::vector<PathTimes> read_times(const JsonPlace& place) {
   std::vector<PathTimes> out;
   if (!place.has("times")) return out;
   for (const auto& [name, times] : place.at("times").members()) {
+    const auto path = path_from_string(name);
+    if (!path) times.refuse(fmt::format("the key is none of {}", kPaths));
     times.expect_keys({"samples", "p10", "p50", "p90"});
-    out.push_back({read_path(times, name),
+    out.push_back({path.value_or(Path::Joint),
                    times.at("samples").integer(1, std::numeric_limits<std::int64_t>::max()),
                    times.at("p10").seconds(), times.at("p50").seconds(),
                    times.at("p90").seconds()});

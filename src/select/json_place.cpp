@@ -26,7 +26,7 @@ std::string shown(std::string_view text) {
   return text.size() > kMostShown ? out + "..." : out;
 }
 
-std::string shown(const Json& value) {
+std::string shown_value(const Json& value) {
   if (value.is_string()) return fmt::format("\"{}\"", shown(value.get_ref<const std::string&>()));
   if (value.is_structured() || value.is_discarded()) return fmt::format("an {}", value.type_name());
   return value.dump();
@@ -123,7 +123,7 @@ void JsonPlace::refuse(const std::string& sentence) const {
 }
 
 void JsonPlace::expected(std::string_view what) const {
-  refuse(fmt::format("expected {}, not {}", what, shown(*value_)));
+  refuse(fmt::format("expected {}, not {}", what, shown_value(*value_)));
 }
 
 void JsonPlace::expect_keys(std::initializer_list<std::string_view> required,

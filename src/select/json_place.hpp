@@ -41,6 +41,8 @@ class JsonPlace {
       : value_(&value), pointer_(std::move(pointer)), reading_(&reading) {}
 
   void refuse(const std::string& sentence) const;
+  /// Refuses with "expected WHAT, not VALUE".
+  void expected(std::string_view what) const;
   /// An object with all of `required`, perhaps some of `optional`, and nothing else.
   void expect_keys(std::initializer_list<std::string_view> required,
                    std::initializer_list<std::string_view> optional = {}) const;
@@ -57,8 +59,6 @@ class JsonPlace {
   [[nodiscard]] Decimal decimal() const;
 
  private:
-  void expected(std::string_view what) const;
-
   const nlohmann::ordered_json* value_;
   std::string pointer_;
   Reading* reading_;
