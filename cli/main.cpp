@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   add_emulate(app, invocation);
   add_replay(app, invocation);
+  add_select(app, invocation);
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {
