@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <tuple>
 
 #include "base/checked.hpp"
@@ -10,7 +11,7 @@
 namespace railwave::select {
 namespace {
 
-constexpr std::int64_t kSlack = 8;  // more than two coordinates' errors together
+constexpr std::int64_t kSlack = 16;  // more than two coordinates' errors together
 constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
 
 /// 2^32 * (value - 1) / divisor, cut off at +-2^62.
@@ -22,7 +23,7 @@ std::int64_t shape_coordinate(const Ratio& value, const Ratio& divisor) {
 }
 
 std::int64_t payload_coordinate(const Ratio& bytes) {
-  return log2_fixed(static_cast<UWide>(bytes.num), static_cast<std::uint64_t>(bytes.den));
+  return log2_estimate(static_cast<UWide>(bytes.num), static_cast<std::uint64_t>(bytes.den));
 }
 
 Descriptors descriptors_of(const TrafficPoint& at, PayloadUnit unit) {
@@ -42,19 +43,13 @@ UWide square(std::int64_t value) {
   return static_cast<UWide>(wide * wide);
 }
 
-/// Between which the exact squared distance lies, in units of 2^-64.
-struct Bounds {
-  UWide low = 0;
-  UWide high = 0;
-};
-
-Bounds bounds_of(const Coordinates& a, const Coordinates& b) {
-  Bounds out;
+/// The exact squared distance of two points, in units of 2^-64, is at least that with -kSlack and
+/// at most that with kSlack.
+UWide squared_distance(const Coordinates& a, const Coordinates& b, std::int64_t slack) {
+  UWide out = 0;
   for (const std::int64_t difference : {a.payload - b.payload, a.rail_skew - b.rail_skew,
                                         a.receiver_concentration - b.receiver_concentration}) {
-    const std::int64_t size = difference < 0 ? -difference : difference;
-    out.low += square(std::max<std::int64_t>(size - kSlack, 0));
-    out.high += square(size + kSlack);
+    out += square(std::max<std::int64_t>(std::abs(difference) + slack, 0));
   }
   return out;
 }
@@ -70,16 +65,17 @@ class AnchorIndex::Search {
   /// Whether an anchor whose payload lies `gap` away may still be the answer.
   [[nodiscard]] bool reaches(std::int64_t gap) const {
     if (gap > index_.payload_reach_) return false;
-    return best_ < 0 || gap <= kSlack || square(gap - kSlack) <= bounds_.high;
+    return best_ < 0 || gap <= kSlack || square(gap - kSlack) <= most_;
   }
 
   void visit(const Entry& entry) {
-    const Bounds bounds = bounds_of(entry.at, at_);
-    if (best_ >= 0 && bounds.low > bounds_.high) return;
+    if (best_ >= 0 && squared_distance(entry.at, at_, -kSlack) > most_) return;
     if (!index_.neighbourhood(entry.anchor).contains(phase_)) return;
-    if (best_ >= 0 && bounds.high >= bounds_.low && !nearer(entry.anchor)) return;
+    const UWide most = squared_distance(entry.at, at_, kSlack);
+    if (best_ >= 0 && most >= least_ && !nearer(entry.anchor)) return;
     best_ = entry.anchor;
-    bounds_ = bounds;
+    least_ = squared_distance(entry.at, at_, -kSlack);
+    most_ = most;
   }
 
   [[nodiscard]] int best() const { return best_; }
@@ -97,7 +93,8 @@ class AnchorIndex::Search {
   const Descriptors& phase_;
   const Coordinates& at_;
   int best_ = -1;
-  Bounds bounds_{};
+  UWide least_ = 0;  // between which the best one's squared distance lies
+  UWide most_ = 0;
 };
 
 std::size_t AnchorIndex::CellHash::operator()(const Cell& cell) const {
@@ -156,12 +153,14 @@ int AnchorIndex::nearest(const Descriptors& phase) const {
       std::lower_bound(entries.begin(), entries.end(), x.payload,
                        [](const Entry& e, std::int64_t payload) { return e.at.payload < payload; });
   Search search(*this, phase, x);
-  for (auto it = middle; it != entries.end() && search.reaches(it->at.payload - x.payload); ++it) {
-    search.visit(*it);
-  }
-  for (auto it = middle; it != entries.begin() && search.reaches(x.payload - (it - 1)->at.payload);
-       --it) {
-    search.visit(*(it - 1));
+  auto above = middle;
+  auto below = middle;
+  while (above != entries.end() || below != entries.begin()) {
+    const std::int64_t up = above == entries.end() ? kFarthest : above->at.payload - x.payload;
+    const std::int64_t down =
+        below == entries.begin() ? kFarthest : x.payload - (below - 1)->at.payload;
+    if (!search.reaches(std::min(up, down))) break;
+    search.visit(up <= down ? *above++ : *--below);
   }
   return search.best();
 }

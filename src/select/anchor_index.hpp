@@ -11,7 +11,7 @@
 
 namespace railwave::select {
 
-/// A point's coordinates in units of 2^-32, each within kSlack / 2 of the exact one, the payload's
+/// A point's coordinates in units of 2^-32, each within a few units of the exact one, the payload's
 /// relative to 1 byte.
 struct Coordinates {
   std::int64_t payload = 0;

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "command.hpp"
+#include "cli/command.hpp"
 
 namespace railwave::cli {
 namespace {

@@ -1,6 +1,9 @@
 // Cost tables come back as they went, and malformed ones are refused with the place.
 #include "select/cost_table_file.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -132,7 +135,8 @@ TEST(CostTableFile, EveryKeyIsRequiredAndNoOtherKnown) {
 TEST(CostTableFile, EveryValueHasOneType) {
   // A value of every other type in the place of each one; none may be taken for the right one.
   const Json whole = rich_json();
-  for (const auto& [pointer, value] : whole.flatten().items()) {
+  const Json flat = whole.flatten();
+  for (const auto& [pointer, value] : flat.items()) {
     for (const Json& wrong : {Json(nullptr), Json(true), Json(-1), Json(1.5), Json("x"),
                               Json::array({1}), Json::object()}) {
       if (wrong.type() == value.type()) continue;

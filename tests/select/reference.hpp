@@ -2,6 +2,7 @@
 // src/select but the types of its interface.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

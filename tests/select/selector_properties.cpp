@@ -1,6 +1,7 @@
 // The index and its exact tie rule against the definition, anchor by anchor.
 #include <algorithm>
-#include <cstdlib>
+#include <numeric>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,6 +1,7 @@
 // Small cost tables for tests.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
