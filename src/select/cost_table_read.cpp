@@ -110,7 +110,7 @@ Status check_schema(const JsonPlace& root, const JsonPlace::Reading& reading) {
   if (schema == kCostTableSchema || reading.refusal) return {};
   return fail(ErrorCode::Unsupported, "/schema",
               fmt::format("{}: /schema: expected \"{}\", not \"{}\"", reading.name,
-                          kCostTableSchema, schema.substr(0, 40)));
+                          kCostTableSchema, shown(schema)));
 }
 
 }  // namespace

@@ -14,18 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostShown = 40;
-
-/// The part of a message that shows a text of the file.
-std::string shown(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, kMostShown)) {
-    const bool plain = c >= ' ' && c <= '~';
-    out += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  return text.size() > kMostShown ? out + "..." : out;
-}
-
 std::string shown_value(const Json& value) {
   if (value.is_string()) return fmt::format("\"{}\"", shown(value.get_ref<const std::string&>()));
   if (value.is_structured() || value.is_discarded()) return fmt::format("an {}", value.type_name());
@@ -90,6 +78,16 @@ std::string step(std::string_view key) {
 }
 
 }  // namespace
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kMostShown = 40;
+  std::string out;
+  for (const char c : text.substr(0, kMostShown)) {
+    const bool plain = c >= ' ' && c <= '~';
+    out += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  }
+  return text.size() > kMostShown ? out + "..." : out;
+}
 
 Result<Json> parse_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
   const auto refuse = [&](const std::string& sentence) {

@@ -23,6 +23,9 @@ struct JsonLimits {
   int depth = 0;
 };
 
+/// A text of the file as a message may show it: printable and not long.
+std::string shown(std::string_view text);
+
 /// Errors: InvalidArgument, "NAME:LINE:COLUMN: ..." for text that is not JSON, else "NAME: ...";
 /// also for a key that comes twice in an object and for text beyond the limits.
 Result<nlohmann::ordered_json> parse_json(std::string_view text, std::string_view name,

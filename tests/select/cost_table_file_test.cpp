@@ -203,7 +203,10 @@ TEST(CostTableFile, HostileTextsCostLittle) {
   for (int i = 0; i < 2'000'000; ++i) flat += ",0";
   EXPECT_THAT(refusal(flat + "]").message, HasSubstr("more than 1040000 values"));
   // A text of control characters does not reach a terminal as it is.
-  EXPECT_THAT(refusal("{\"\\u001b[2J\": 1}").message, HasSubstr("\\x1b[2J"));
+  EXPECT_THAT(refusal("{\"schema\": \"\\u001b[2J\"}").message, HasSubstr("\\x1b[2J"));
+  Json root = rich_json();
+  root["\x1b[2J"] = 1;
+  EXPECT_THAT(refusal(root.dump()).message, HasSubstr("\\x1b[2J"));
 }
 
 TEST(CostTableFile, FilesThatCanNotBeReadSaySo) {

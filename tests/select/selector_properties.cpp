@@ -48,15 +48,25 @@ Ratio reduced(std::int64_t num, std::int64_t den) {
   return {num / divisor, den / divisor};
 }
 
-/// Near one of the anchors or anywhere; on the grid or with a denominator of its own.
+/// Close to an anchor or anywhere; on the grid, where edges and ties are, or beside it.
 Descriptors draw_phase(const CostTable& table) {
+  if (draw(0, 20) == 0) return {};
   const std::int64_t fine = draw(0, 1) == 0 ? 1 : draw(1, 1'000'003);
-  const auto shape = [&] { return reduced((100 + draw(0, 70)) * fine + draw(0, 1), 100 * fine); };
-  std::int64_t bytes = draw(1, 12) * draw(1, 12) * bytes_of(table.unit);
-  if (draw(0, 20) == 0) bytes = 0;
-  const std::int64_t parts = draw(1, 8);
-  if (bytes == 0) return {};
-  return phase(reduced(bytes, parts), shape(), shape());
+  const auto shape = [&](std::int64_t hundredths) {
+    return reduced(hundredths * fine + draw(0, 1), 100 * fine);
+  };
+  if (table.anchors.empty() || draw(0, 2) == 0) {
+    return phase(reduced(draw(1, 12) * draw(1, 12) * bytes_of(table.unit), draw(1, 8)),
+                 shape(100 + draw(0, 70)), shape(100 + draw(0, 70)));
+  }
+  const auto last = static_cast<std::int64_t>(table.anchors.size()) - 1;
+  const TrafficPoint& at = table.anchors[static_cast<std::size_t>(draw(0, last))].at;
+  const Ratio payload = at.payload.ratio();
+  const auto near = [&](const Decimal& value) {
+    return shape(std::max<std::int64_t>(value.millionths() / 10'000 + draw(0, 8) - 4, 100));
+  };
+  return phase(reduced(payload.num * bytes_of(table.unit) * draw(4, 5), payload.den * draw(4, 5)),
+               near(at.rail_skew), near(at.receiver_concentration));
 }
 
 RC_GTEST_PROP(SelectorProperties, TheAnswerIsTheDefinitions, ()) {
@@ -66,7 +76,6 @@ RC_GTEST_PROP(SelectorProperties, TheAnswerIsTheDefinitions, ()) {
     const Descriptors x = draw_phase(table);
     const Selection answer = selector->select(x);
     RC_ASSERT(reference::View(table, x, table.cluster.rails).right(answer));
-    RC_TAG(std::string(to_string(answer.cause)));
     const Explanation explained = selector->explain(x, 1000);
     RC_ASSERT(explained.selection == answer);
     if (answer.cause == Cause::NoRemoteBytes) continue;
