@@ -25,13 +25,18 @@ std::string ground_text(const SelectGround& ground) {
   if (ground.cluster != table.cluster) {
     out += fmt::format("# forced on another cluster: {}\n", to_string(ground.cluster));
   }
+  const auto reach = [&](const select::Decimal& divisor) {
+    return table.scales.shape_radius.ratio().value() * divisor.ratio().value();
+  };
+  const std::string skew =
+      ground.cluster.rails == 1
+          ? "any rail skew (there is one rail)"
+          : fmt::format("{:.4g} of its rail skew", reach(table.scales.rail_skew_divisor));
   out += fmt::format(
-      "# policy {}: an anchor is eligible within {} times its payload, {:.4g} of its rail skew, "
-      "{:.4g} of its receiver concentration\n",
-      to_string(ground.selector.policy()), table.scales.payload_factor.text(),
-      table.scales.shape_radius.ratio().value() * table.scales.rail_skew_divisor.ratio().value(),
-      table.scales.shape_radius.ratio().value() *
-          table.scales.receiver_concentration_divisor.ratio().value());
+      "# policy {}: an anchor is eligible within {} times its payload, {}, {:.4g} of its receiver "
+      "concentration; misses are beyond that\n",
+      to_string(ground.selector.policy()), table.scales.payload_factor.text(), skew,
+      reach(table.scales.receiver_concentration_divisor));
   return out;
 }
 
@@ -43,7 +48,7 @@ std::string size_text(const Ratio& bytes) {
   return fmt::format("{:.4f}", bytes.value() / (1 << 20));
 }
 
-/// "0.26" for a miss in a shape, given the scale of its coordinate.
+/// By how much a shape misses beyond the edge, in the units of the skew itself.
 std::string shape_miss(const char* name, const Offset& offset, double divisor) {
   const double beyond = std::abs(offset.measure) - offset.radius * divisor;
   return beyond < 1e-6 ? fmt::format("{} by less than 0.000001", name)
@@ -123,7 +128,7 @@ std::string layers_text(const std::vector<SelectAnswer>& answers, const select::
                      {"concentr."},
                      {"fan-in"},
                      {"path", "", report::Align::Left},
-                     {"anchor"},
+                     {"nearest", "anchor"},
                      {"distance"},
                      {"verdict", "", report::Align::Left}});
   std::array<int, kAllPaths.size()> count{};

@@ -77,7 +77,7 @@ TEST_F(Select, SaysWhyAndByHowMuchOthersMissed) {
   EXPECT_THAT(output, StartsWith("# cost table paper-h800.json: 4 anchors, 0 rejected points, for "
                                  "4 nodes of 8 ranks, 8 rails\n"));
   EXPECT_THAT(output, HasSubstr("within 1.25 times its payload, 0.14 of its rail skew, 0.04 of its "
-                                "receiver concentration\n"));
+                                "receiver concentration; misses are beyond that\n"));
   EXPECT_THAT(output,
               HasSubstr("\npath: joint\nwhy:  no anchor is eligible, so joint; the nearest, "
                         "anchor 0 (7 MiB, "));
