@@ -43,13 +43,12 @@ UWide square(std::int64_t value) {
   return static_cast<UWide>(wide * wide);
 }
 
-/// The exact squared distance of two points, in units of 2^-64, is at least that with -kSlack and
-/// at most that with kSlack.
-UWide squared_distance(const Coordinates& a, const Coordinates& b, std::int64_t slack) {
+/// The exact squared distance of two points with these gaps between their coordinates, in units of
+/// 2^-64, is at least that with -kSlack and at most that with kSlack.
+UWide squared_distance(const Coordinates& gap, std::int64_t slack) {
   UWide out = 0;
-  for (const std::int64_t difference : {a.payload - b.payload, a.rail_skew - b.rail_skew,
-                                        a.receiver_concentration - b.receiver_concentration}) {
-    out += square(std::max<std::int64_t>(std::abs(difference) + slack, 0));
+  for (const std::int64_t size : {gap.payload, gap.rail_skew, gap.receiver_concentration}) {
+    out += square(std::max<std::int64_t>(size + slack, 0));
   }
   return out;
 }
@@ -69,23 +68,28 @@ class AnchorIndex::Search {
   }
 
   void visit(const Entry& entry) {
-    if (std::abs(entry.at.rail_skew - at_.rail_skew) > index_.shape_reach_) return;
-    if (std::abs(entry.at.receiver_concentration - at_.receiver_concentration) >
-        index_.shape_reach_) {
-      return;
-    }
-    if (best_ >= 0 && squared_distance(entry.at, at_, -kSlack) > most_) return;
-    if (!index_.neighbourhood(entry.anchor).contains(phase_)) return;
-    const UWide most = squared_distance(entry.at, at_, kSlack);
+    const Coordinates gap{std::abs(entry.at.payload - at_.payload),
+                          std::abs(entry.at.rail_skew - at_.rail_skew),
+                          std::abs(entry.at.receiver_concentration - at_.receiver_concentration)};
+    if (std::max(gap.rail_skew, gap.receiver_concentration) > index_.shape_reach_) return;
+    if (best_ >= 0 && squared_distance(gap, -kSlack) > most_) return;
+    if (!clearly_eligible(gap) && !index_.neighbourhood(entry.anchor).contains(phase_)) return;
+    const UWide most = squared_distance(gap, kSlack);
     if (best_ >= 0 && most >= least_ && !nearer(entry.anchor)) return;
     best_ = entry.anchor;
-    least_ = squared_distance(entry.at, at_, -kSlack);
+    least_ = squared_distance(gap, -kSlack);
     most_ = most;
   }
 
   [[nodiscard]] int best() const { return best_; }
 
  private:
+  /// Farther from every edge than rounding reaches.
+  [[nodiscard]] bool clearly_eligible(const Coordinates& gap) const {
+    return gap.payload < index_.payload_reach_ - 3 * kSlack &&
+           std::max(gap.rail_skew, gap.receiver_concentration) < index_.shape_reach_ - 3 * kSlack;
+  }
+
   [[nodiscard]] bool nearer(int anchor) const {
     const auto& anchors = index_.table_.anchors;
     const auto order = Distances(index_.table_, phase_, index_.one_rail_)
