@@ -64,20 +64,22 @@ class AnchorIndex::Search {
   /// Whether an anchor whose payload lies `gap` away may still be the answer.
   [[nodiscard]] bool reaches(std::int64_t gap) const {
     if (gap > index_.payload_reach_) return false;
-    return best_ < 0 || gap <= kSlack || square(gap - kSlack) <= most_;
+    return gap <= kSlack || square(gap - kSlack) <= most_;
   }
 
   void visit(const Entry& entry) {
     const Coordinates gap{std::abs(entry.at.payload - at_.payload),
                           std::abs(entry.at.rail_skew - at_.rail_skew),
                           std::abs(entry.at.receiver_concentration - at_.receiver_concentration)};
+    // First what is true of most, so that a processor guesses right.
+    const UWide least = squared_distance(gap, -kSlack);
+    if (least > most_) return;
     if (std::max(gap.rail_skew, gap.receiver_concentration) > index_.shape_reach_) return;
-    if (best_ >= 0 && squared_distance(gap, -kSlack) > most_) return;
     if (!clearly_eligible(gap) && !index_.neighbourhood(entry.anchor).contains(phase_)) return;
     const UWide most = squared_distance(gap, kSlack);
-    if (best_ >= 0 && most >= least_ && !nearer(entry.anchor)) return;
+    if (most >= least_ && !nearer(entry.anchor)) return;
     best_ = entry.anchor;
-    least_ = squared_distance(gap, -kSlack);
+    least_ = least;
     most_ = most;
   }
 
@@ -102,8 +104,9 @@ class AnchorIndex::Search {
   const Descriptors& phase_;
   const Coordinates& at_;
   int best_ = -1;
-  UWide least_ = 0;  // between which the best one's squared distance lies
-  UWide most_ = 0;
+  // Between which the best one's squared distance lies; beyond all others before there is one.
+  UWide least_ = ~UWide{0};
+  UWide most_ = ~UWide{0};
 };
 
 std::size_t AnchorIndex::CellHash::operator()(const Cell& cell) const {

@@ -72,7 +72,7 @@ Descriptors draw_phase(const CostTable& table) {
 RC_GTEST_PROP(SelectorProperties, TheAnswerIsTheDefinitions, ()) {
   const CostTable table = draw_table();
   const auto selector = selector_of(table);
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 5; ++i) {
     const Descriptors x = draw_phase(table);
     const Selection answer = selector->select(x);
     RC_ASSERT(reference::View(table, x, table.cluster.rails).right(answer));
