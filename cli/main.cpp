@@ -35,6 +35,7 @@ int run(int argc, char** argv) {
   add_mode(app, invocation);
   add_workspace(app, invocation);
   add_plan(app, invocation);
+  add_select(app, invocation);
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {

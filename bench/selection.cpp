@@ -1,0 +1,100 @@
+// How long a selection takes with 1,000 anchors in one payload octave (7 to 14 MiB).
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "select/selector.hpp"
+
+namespace railwave::select {
+namespace {
+
+constexpr int kAnchors = 1000;
+constexpr int kPhases = 1024;
+constexpr std::int64_t kMiB = 1 << 20;
+
+Decimal thousandths(std::int64_t value) {
+  return Decimal::parse(std::to_string(value / 1000) + "." +
+                        std::to_string(1000 + value % 1000).substr(1))
+      .value();
+}
+
+/// A linear congruential generator: the same anchors and phases in every run.
+class Sequence {
+ public:
+  std::int64_t next(std::int64_t below) {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::int64_t>((state_ >> 33) % static_cast<std::uint64_t>(below));
+  }
+
+ private:
+  std::uint64_t state_ = 1;
+};
+
+/// Anchors whose rail skews spread over 1 to 1 + skew / 1000, concentrations likewise.
+CostTable octave(Sequence& sequence, std::int64_t skew, std::int64_t concentration) {
+  CostTable table;
+  table.cluster = {{8, 8, 8, 8}, 8};
+  table.scales = {thousandths(56'000), thousandths(1'250), thousandths(7'000), thousandths(2'000),
+                  thousandths(20)};
+  for (int i = 0; i < kAnchors; ++i) {
+    table.anchors.push_back({{thousandths(7'000 + 7 * i), thousandths(1'000 + sequence.next(skew)),
+                              thousandths(1'000 + sequence.next(concentration))},
+                             Path::PermutationOnly,
+                             {},
+                             {}});
+  }
+  return table;
+}
+
+Ratio reduced(std::int64_t num, std::int64_t den) {
+  const std::int64_t divisor = std::gcd(num, den);
+  return {num / divisor, den / divisor};
+}
+
+/// Phases of the same spread, with fractions as exchanged record counts give them.
+std::vector<Descriptors> phases(Sequence& sequence, std::int64_t skew, std::int64_t concentration) {
+  std::vector<Descriptors> out;
+  for (int i = 0; i < kPhases; ++i) {
+    const std::int64_t records = 100'003 + sequence.next(1'000'000);
+    const auto shape = [&](std::int64_t spread) {
+      return reduced(records + records * sequence.next(spread) / 1000, records);
+    };
+    out.push_back({reduced(7 * kMiB * 32 + sequence.next(7 * kMiB * 32), 32), shape(skew),
+                   shape(concentration), 3});
+  }
+  return out;
+}
+
+void select_phases(benchmark::State& state) {
+  Sequence sequence;
+  const auto table = octave(sequence, state.range(0), state.range(1));
+  const auto selector = make_selector(table, table.cluster).value();
+  const auto asked = phases(sequence, state.range(0), state.range(1));
+  std::size_t i = 0;
+  std::int64_t found = 0;
+  for (auto step : state) {
+    (void)step;
+    const Selection answer = selector->select(asked[i++ % kPhases]);
+    found += answer.anchor >= 0;
+    benchmark::DoNotOptimize(found);
+  }
+  state.counters["eligible"] =
+      benchmark::Counter(static_cast<double>(found), benchmark::Counter::kAvgIterations);
+}
+
+// Arguments: spread of rail skew and of concentration, in thousandths. All over the space of
+// 8 rails; around one anchor's neighbourhood; all within one neighbourhood; one shape only.
+BENCHMARK(select_phases)
+    ->Name("selection")
+    ->ArgNames({"skew", "concentration"})
+    ->Args({7000, 3000})
+    ->Args({300, 80})
+    ->Args({70, 20})
+    ->Args({1, 1});
+
+}  // namespace
+}  // namespace railwave::select
+
+BENCHMARK_MAIN();
