@@ -32,10 +32,10 @@ int run(int argc, char** argv) {
   add_emulate(app, invocation);
   add_replay(app, invocation);
   add_describe(app, invocation);
-  add_mode(app, invocation);
-  add_workspace(app, invocation);
   add_plan(app, invocation);
   add_select(app, invocation);
+  add_mode(app, invocation);
+  add_workspace(app, invocation);
   try {
     app.parse(words);
   } catch (const CLI::ParseError& error) {

@@ -20,12 +20,12 @@ struct Invocation {
 
 /// Each adds its verb to the command line.
 void add_emulate(CLI::App& app, Invocation& invocation);
-void add_plan(CLI::App& app, Invocation& invocation);
 void add_replay(CLI::App& app, Invocation& invocation);
 void add_describe(CLI::App& app, Invocation& invocation);
+void add_plan(CLI::App& app, Invocation& invocation);
+void add_select(CLI::App& app, Invocation& invocation);
 void add_mode(CLI::App& app, Invocation& invocation);
 void add_workspace(CLI::App& app, Invocation& invocation);
-void add_select(CLI::App& app, Invocation& invocation);
 
 /// Says the error on standard error; 2 for InvalidArgument, 3 for Unsupported, else 1.
 int report(const Error& error);
