@@ -26,9 +26,8 @@ void add_load(RailLoads& loads, const Topology& topology, NodePair pair, RailId 
 }  // namespace
 
 double PhaseSource::seconds(double records) const {
-  const double rate = static_cast<double>(spec.rate_of(NodeId(0), RailId(0))) /
-                      static_cast<double>(topology.weight(NodeId(0), RailId(0)));
-  return plan::bound_seconds(records, row_bytes, rate / 8, spec.burst);
+  return plan::bound_seconds(records, row_bytes, testbed::rate_of_weight_one(spec, topology),
+                             spec.burst);
 }
 
 Result<plan::DispatchPlan> PhaseSource::plan(std::size_t layer, Path path) const {

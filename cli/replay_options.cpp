@@ -78,8 +78,12 @@ Result<ReplayRequest> understand(const ReplayOptions& o) {
   for (const std::string& name : o.paths) {
     const auto path = path_from_string(name);
     if (!path) {
-      return fail(ErrorCode::InvalidArgument, "--paths",
-                  fmt::format("'{}' is none of native, rail_only, permutation_only, joint", name));
+      return fail(
+          ErrorCode::InvalidArgument, "--paths",
+          fmt::format(
+              "'{}' is none of native, rail_only, permutation_only, joint, nor of the planners "
+              "of others: birkhoff, linear, pairwise, spray",
+              name));
     }
     request.paths.push_back(*path);
   }

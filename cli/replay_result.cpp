@@ -54,8 +54,8 @@ void ResultBuilder::describe_workload(report::WorkloadFacts& facts) const {
 
 Status ResultBuilder::add_bounds(report::PathResult& out) const {
   const Path path = *path_from_string(out.name);
-  const double rate = static_cast<double>(spec_.rate) / 8;
-  const auto seconds = [&](Ratio records) {
+  const double rate = testbed::rate_of_weight_one(spec_, topology_);
+  const auto seconds = [&](double records) {
     return plan::bound_seconds(records, row_bytes(), rate, spec_.burst);
   };
   out.bound_s = 0;
@@ -64,11 +64,10 @@ Status ResultBuilder::add_bounds(report::PathResult& out) const {
     const auto plan = plan::DispatchPlan::create(topology_, layer.counts, {path, layer.windows});
     if (!plan) return fail(plan.error());
     const bool free = !uses_waves(path) && request_.window_start == StartPolicy::Free;
-    const Ratio along{
-        free ? plan::free_path_bound_records(*plan) : plan::barrier_path_bound_records(*plan), 1};
+    const double along = free ? plan::free_path_bound(*plan) : plan::barrier_path_bound(*plan);
     // Combine carries as many bytes on the same rails, the other way.
-    *out.bound_s += seconds(plan::bound_records(topology_, layer.counts)) +
-                    seconds(plan::bound_records(topology_, layer.counts.transposed()));
+    *out.bound_s += seconds(plan::bound_records(topology_, layer.counts).value()) +
+                    seconds(plan::bound_records(topology_, layer.counts.transposed()).value());
     *out.path_bound_s += 2 * seconds(along);
   }
   return {};

@@ -144,7 +144,8 @@ Status validate(const ClusterSpec& spec) {
 }
 
 Topology::Options topology_options(const ClusterSpec& spec) {
-  Topology::Options options{spec.ranks_per_node, spec.rails, spec.home_rail, spec.live, {}};
+  Topology::Options options{spec.ranks_per_node, spec.rails, spec.home_rail, spec.live, {}, {}};
+  options.weights = spec.rail_rate;
   if (spec.bridges.empty()) return options;
   const auto nodes = static_cast<std::size_t>(spec.nodes());
   const auto rails = static_cast<std::size_t>(spec.rails);
@@ -159,6 +160,13 @@ Topology::Options topology_options(const ClusterSpec& spec) {
     }
   }
   return options;
+}
+
+double rate_of_weight_one(const ClusterSpec& spec, const Topology& topology) {
+  const NodeId node(0);
+  const RailId rail(0);
+  return static_cast<double>(spec.rate_of(node, rail)) / 8 /
+         static_cast<double>(topology.weight(node, rail));
 }
 
 }  // namespace railwave::testbed

@@ -26,6 +26,10 @@ testbed::ClusterSpec spec_of(const phases::Shape& shape) {
   spec.live = shape.cluster.live;
   spec.bridges = shape.bridges;
   spec.rate = 2'000'000'000;  // the answers count here, not the time
+  spec.rail_rate = shape.cluster.weights;
+  for (auto& node : spec.rail_rate) {
+    for (auto& rate : node) rate *= spec.rate;
+  }
   return spec;
 }
 

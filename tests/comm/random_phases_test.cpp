@@ -18,8 +18,8 @@ int phase_count() {
   return asked != nullptr ? std::atoi(asked) : RAILWAVE_RANDOM_PHASES_BY_DEFAULT;
 }
 
-/// All four paths on one group, twice the last; the bits must be the same on all of them.
-void run_shape(const phases::Shape& shape, const world::Options& options = {}) {
+/// All four paths and a planner of others on one group; the bits must be the same on all of them.
+void run_shape(const phases::Shape& shape, Path other, const world::Options& options = {}) {
   const auto topology = Topology::create(shape.cluster);
   ASSERT_TRUE(topology) << to_string(topology.error());
   world::run(
@@ -28,7 +28,9 @@ void run_shape(const phases::Shape& shape, const world::Options& options = {}) {
       [&](RankId self, auto& group) {
         ASSERT_TRUE(group) << to_string(group.error());
         std::uint64_t first = 0;
-        for (const Path path : railwave::kAllPaths) {
+        std::vector<Path> paths(railwave::kAllPaths.begin(), railwave::kAllPaths.end());
+        paths.push_back(other);
+        for (const Path path : paths) {
           std::uint64_t hash = 0;
           const auto wrong = phases::check(*group, self, shape, path, &hash);
           ASSERT_FALSE(wrong) << *wrong;
@@ -65,7 +67,7 @@ TEST(RandomPhases, AgreeWithTheReference) {
     uneven += differs;
     several += shared;
     missing += !shape.cluster.live.empty();
-    run_shape(shape);
+    run_shape(shape, railwave::kBaselinePaths[static_cast<std::size_t>(i) % 4]);
   }
   if (only != nullptr) return;
   EXPECT_GE(empty * 100, count * 30);
@@ -81,7 +83,7 @@ TEST(RandomPhases, AgreeWhenFramesAreLateAndOutOfOrder) {
   options.faults.duplicate = 0.1;
   for (int i = 0; i < 12 && !testing::Test::HasFailure(); ++i) {
     options.faults.seed = static_cast<std::uint64_t>(i) * 1000;
-    run_shape(phases::draw(5000 + static_cast<std::uint64_t>(i), 4, 3), options);
+    run_shape(phases::draw(5000 + static_cast<std::uint64_t>(i), 4, 3), Path::Birkhoff, options);
   }
 }
 
@@ -109,7 +111,7 @@ TEST(RandomPhases, EightNodesWithTwoSendSlots) {
   for (int e = 0; e < 32; ++e) shape.model.owner[static_cast<std::size_t>(e)] = e / 2;
   for (const std::uint64_t policy : {3U, 4U, 2U}) {
     shape.seed = policy * 3 + 1;  // send_slots 2
-    run_shape(shape);
+    run_shape(shape, Path::Birkhoff);
   }
 }
 

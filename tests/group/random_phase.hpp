@@ -93,7 +93,8 @@ inline void plug_into_bridges(Shape& s, std::mt19937_64& rng) {
 }
 
 /// Draws a phase. At least 30 % have empty ranks, 30 % G != R, 20 % several ranks per rail, 20 %
-/// rails missing at a node, and random home rails, chi and windows (the counts are tested).
+/// rails missing at a node (the counts are tested), and random home rails, chi, windows and weights
+/// of rails.
 inline Shape draw(std::uint64_t seed, int max_nodes = 6, int max_ranks_per_node = 4,
                   Wires wires = Wires::AnyChi) {
   std::mt19937_64 rng(seed);
@@ -185,6 +186,12 @@ inline Shape draw(std::uint64_t seed, int max_nodes = 6, int max_ranks_per_node 
       const int size = std::min(pick(1, 2 * nodes), static_cast<int>(pairs.size()));
       s.windows.emplace_back(pairs.end() - size, pairs.end());
       pairs.resize(pairs.size() - static_cast<std::size_t>(size));
+    }
+  }
+  if (chance(25)) {
+    for (int n = 0; n < nodes; ++n) {
+      s.cluster.weights.emplace_back();
+      for (int r = 0; r < s.cluster.rails; ++r) s.cluster.weights.back().push_back(pick(1, 4));
     }
   }
   return s;

@@ -72,7 +72,9 @@ std::string format_cluster(const ClusterSpec& spec);
 /// variable is not set. Errors: InvalidArgument when it is malformed.
 Result<std::optional<ClusterSpec>> cluster_from_environment();
 
-/// The same shape for the planner: ranks, rails, home rails, live rails and chi.
+/// The same shape for the planner: ranks, rails, home rails, live rails, weights and chi.
 Topology::Options topology_options(const ClusterSpec& spec);
+/// Bytes/s of a rail of weight 1 in the topology made of topology_options(spec).
+double rate_of_weight_one(const ClusterSpec& spec, const Topology& topology);
 
 }  // namespace railwave::testbed
