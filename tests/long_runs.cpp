@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace railwave::plan {
+namespace railwave {
 namespace {
 
 class LongRuns : public ::testing::Environment {
@@ -18,4 +18,4 @@ class LongRuns : public ::testing::Environment {
     ::testing::AddGlobalTestEnvironment(new LongRuns);  // gtest owns it
 
 }  // namespace
-}  // namespace railwave::plan
+}  // namespace railwave
