@@ -96,7 +96,8 @@ class Topology {
   std::vector<int> first_rank_;                 // [N+1]
   std::vector<NodeId> node_of_;                 // [P]
   std::vector<RailId> home_rail_;               // [P]
-  std::vector<std::vector<RankId>> drivers_;    // [N*R]
+  std::vector<RankId> drivers_;                 // of every (node, rail), one after the other
+  std::vector<std::uint32_t> first_driver_;     // [N*R+1] where those of a (node, rail) begin
   std::vector<bool> live_;                      // [N*R]
   std::vector<RailId> ingress_;                 // [N*N*R], empty: identity
   std::vector<std::vector<RailId>> rail_sets_;  // the different eligible sets
