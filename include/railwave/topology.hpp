@@ -60,7 +60,10 @@ class Topology {
   [[nodiscard]] RailId ingress(NodeId source, NodeId destination, RailId egress) const;
   /// Egress rails live at `source` whose ingress rail is live at `destination`, ascending.
   /// For a node and itself: its live rails.
-  [[nodiscard]] std::span<const RailId> eligible(NodeId source, NodeId destination) const;
+  [[nodiscard]] std::span<const RailId> eligible(NodeId source, NodeId destination) const {
+    return rail_sets_[eligible_[source.index() * static_cast<std::size_t>(nodes()) +
+                                destination.index()]];
+  }
   /// The weight of a rail of one node, all weights divided by weight_unit(); 1 where all are alike.
   [[nodiscard]] std::int64_t weight(NodeId node, RailId rail) const {
     return weight_.empty()

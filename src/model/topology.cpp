@@ -183,11 +183,6 @@ RailId Topology::ingress(NodeId source, NodeId destination, RailId egress) const
                   egress.index()];
 }
 
-std::span<const RailId> Topology::eligible(NodeId source, NodeId destination) const {
-  return rail_sets_[eligible_[source.index() * static_cast<std::size_t>(nodes()) +
-                              destination.index()]];
-}
-
 std::uint64_t Topology::fingerprint() const {
   Fingerprint hash;
   hash.add(nodes());
