@@ -68,7 +68,7 @@ void incoming(benchmark::State& state) {
   }
 }
 
-/// The plan as a value, and from it every slice of every node.
+/// A plan as a value: every window, and what every pair puts on every rail.
 void whole(benchmark::State& state, Path path) {
   const Phase p = phase(static_cast<int>(state.range(0)));
   for (auto step : state) {
@@ -77,8 +77,8 @@ void whole(benchmark::State& state, Path path) {
     for (NodeId s(0); s.value < p.topology.nodes(); ++s.value) {
       for (NodeId d(0); d.value < p.topology.nodes(); ++d.value) {
         if (s == d) continue;
-        auto slice = plan.slice({s, d});
-        benchmark::DoNotOptimize(slice);
+        auto loads = plan.rail_loads({s, d});
+        benchmark::DoNotOptimize(loads);
       }
     }
   }

@@ -60,7 +60,10 @@ class Topology {
   [[nodiscard]] RailId ingress(NodeId source, NodeId destination, RailId egress) const;
   /// Egress rails live at `source` whose ingress rail is live at `destination`, ascending.
   /// For a node and itself: its live rails.
-  [[nodiscard]] std::span<const RailId> eligible(NodeId source, NodeId destination) const;
+  [[nodiscard]] std::span<const RailId> eligible(NodeId source, NodeId destination) const {
+    return rail_sets_[eligible_[source.index() * static_cast<std::size_t>(nodes()) +
+                                destination.index()]];
+  }
   /// The weight of a rail of one node, all weights divided by weight_unit(); 1 where all are alike.
   [[nodiscard]] std::int64_t weight(NodeId node, RailId rail) const {
     return weight_.empty()
@@ -96,7 +99,8 @@ class Topology {
   std::vector<int> first_rank_;                 // [N+1]
   std::vector<NodeId> node_of_;                 // [P]
   std::vector<RailId> home_rail_;               // [P]
-  std::vector<std::vector<RankId>> drivers_;    // [N*R]
+  std::vector<RankId> drivers_;                 // of every (node, rail), one after the other
+  std::vector<std::uint32_t> first_driver_;     // [N*R+1] where those of a (node, rail) begin
   std::vector<bool> live_;                      // [N*R]
   std::vector<RailId> ingress_;                 // [N*N*R], empty: identity
   std::vector<std::vector<RailId>> rail_sets_;  // the different eligible sets

@@ -1,5 +1,8 @@
 #include "model/rail_counts.hpp"
 
+#include <array>
+#include <type_traits>
+
 #include "base/checked.hpp"
 
 namespace railwave {
@@ -45,20 +48,33 @@ std::int64_t RailCounts::slice(NodeId s, NodeId d) const {
 }
 
 std::vector<std::int64_t> RailCounts::slices(NodeId s) const {
+  // Blocks of a fixed size are added up by vector instructions; cells below 2^32 on fewer than 2^31
+  // rails can be added without looking for an overflow.
+  constexpr std::size_t kBlock = 32;
   const auto n = static_cast<std::size_t>(nodes_);
   std::vector<std::int64_t> sums(n, 0);
-  // Without a check in the loop it is vectorised; cells below 2^32 on fewer than 2^31 rails fit.
+  const std::int64_t* const cells = &count_[offset(s, RailId(0), NodeId(0))];
   std::uint64_t bits = 0;
-  for (RailId r(0); r.value < rails_; ++r.value) {
-    const std::int64_t* const row = &count_[offset(s, r, NodeId(0))];
-    for (std::size_t d = 0; d < n; ++d) {
-      const auto records = static_cast<std::uint64_t>(row[d]);
-      bits |= records;
-      sums[d] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sums[d]) + records);
+  const auto add_up = [&](std::size_t first, auto width) {
+    std::array<std::uint64_t, width> sum{};
+    std::array<std::uint64_t, width> seen{};
+    for (std::size_t r = 0; r < static_cast<std::size_t>(rails_); ++r) {
+      for (std::size_t i = 0; i < width; ++i) {
+        const auto records = static_cast<std::uint64_t>(cells[r * n + first + i]);
+        sum[i] += records;
+        seen[i] |= records;
+      }
     }
-  }
+    for (std::size_t i = 0; i < width; ++i) {
+      sums[first + i] = static_cast<std::int64_t>(sum[i]);
+      bits |= seen[i];
+    }
+  };
+  std::size_t d = 0;
+  for (; d + kBlock <= n; d += kBlock) add_up(d, std::integral_constant<std::size_t, kBlock>{});
+  for (; d < n; ++d) add_up(d, std::integral_constant<std::size_t, 1>{});
   if (bits >> 32 != 0) {
-    for (NodeId d(0); d.value < nodes_; ++d.value) sums[d.index()] = slice(s, d);
+    for (NodeId to(0); to.value < nodes_; ++to.value) sums[to.index()] = slice(s, to);
   }
   sums[s.index()] = 0;
   return sums;

@@ -83,15 +83,21 @@ void Topology::number_ranks(const Options& options) {
 
 void Topology::assign_drivers() {
   const auto rails = static_cast<std::size_t>(rails_);
-  drivers_.resize(static_cast<std::size_t>(nodes()) * rails);
-  for (std::size_t rank = 0; rank < node_of_.size(); ++rank) {
-    drivers_[node_of_[rank].index() * rails + home_rail_[rank].index()].push_back(RankId(rank));
-  }
-  for (std::size_t i = 0; i < drivers_.size(); ++i) {
-    if (!drivers_[i].empty()) continue;
-    const NodeId node(i / rails);
-    const auto rail = static_cast<std::int64_t>(i % rails);
-    drivers_[i].push_back(rank_at(node, static_cast<int>(rail * ranks_at(node) / rails_)));
+  first_driver_.push_back(0);
+  for (NodeId node(0); node.value < nodes(); ++node.value) {
+    std::vector<std::vector<RankId>> drivers(rails);
+    for (int local = 0; local < ranks_at(node); ++local) {
+      const RankId rank = rank_at(node, local);
+      drivers[home_rail(rank).index()].push_back(rank);
+    }
+    for (std::size_t rail = 0; rail < rails; ++rail) {
+      if (drivers[rail].empty()) {
+        const auto r = static_cast<std::int64_t>(rail);
+        drivers[rail].push_back(rank_at(node, static_cast<int>(r * ranks_at(node) / rails_)));
+      }
+      drivers_.insert(drivers_.end(), drivers[rail].begin(), drivers[rail].end());
+      first_driver_.push_back(static_cast<std::uint32_t>(drivers_.size()));
+    }
   }
 }
 
@@ -162,7 +168,8 @@ bool Topology::is_uneven(NodePair slice) const {
 }
 
 std::span<const RankId> Topology::drivers(NodeId node, RailId rail) const {
-  return drivers_[node.index() * static_cast<std::size_t>(rails_) + rail.index()];
+  const std::size_t at = node.index() * static_cast<std::size_t>(rails_) + rail.index();
+  return std::span(drivers_).subspan(first_driver_[at], first_driver_[at + 1] - first_driver_[at]);
 }
 
 bool Topology::live(NodeId node, RailId rail) const {
@@ -174,11 +181,6 @@ RailId Topology::ingress(NodeId source, NodeId destination, RailId egress) const
   const auto n = static_cast<std::size_t>(nodes());
   return ingress_[(source.index() * n + destination.index()) * static_cast<std::size_t>(rails_) +
                   egress.index()];
-}
-
-std::span<const RailId> Topology::eligible(NodeId source, NodeId destination) const {
-  return rail_sets_[eligible_[source.index() * static_cast<std::size_t>(nodes()) +
-                              destination.index()]];
 }
 
 std::uint64_t Topology::fingerprint() const {

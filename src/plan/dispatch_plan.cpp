@@ -1,6 +1,7 @@
 #include "plan/dispatch_plan.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <numeric>
 
@@ -23,6 +24,11 @@ Status check_counts(const Topology& topology, const RailCounts& counts) {
                 fmt::format("{} nodes x {} rails counted on a cluster of {} x {}", counts.nodes(),
                             counts.rails(), topology.nodes(), topology.rails()));
   }
+  // Many counts are small: one look at all their bits then says that they add up.
+  constexpr std::size_t kMostCells = std::size_t{1} << 31;
+  const auto cells = counts.cells();
+  const auto bits = std::accumulate(cells.begin(), cells.end(), std::int64_t{0}, std::bit_or());
+  if (static_cast<std::uint64_t>(bits) >> 32 == 0 && cells.size() < kMostCells) return {};
   std::int64_t total = 0;
   for (NodeId s(0); s.value < counts.nodes(); ++s.value) {
     for (RailId r(0); r.value < counts.rails(); ++r.value) {
@@ -41,12 +47,15 @@ Status check_counts(const Topology& topology, const RailCounts& counts) {
   return {};
 }
 
-Windows with_records(const Windows& windows, const RailCounts& counts) {
+/// `demand` [N, N] records of each pair.
+Windows with_records(const Windows& windows, const std::vector<std::int64_t>& demand,
+                     std::size_t nodes) {
   Windows kept;
   for (const Window& window : windows) {
     Window pairs;
+    pairs.reserve(window.size());
     for (const NodePair pair : window) {
-      if (counts.slice(pair.source, pair.destination) > 0) pairs.push_back(pair);
+      if (demand[pair.source.index() * nodes + pair.destination.index()] > 0) pairs.push_back(pair);
     }
     if (!pairs.empty()) kept.push_back(std::move(pairs));
   }
@@ -69,19 +78,25 @@ Result<DispatchPlan> DispatchPlan::create(const Topology& topology, const RailCo
   if (!submitted) return fail(submitted.error());
   DispatchPlan plan(topology, counts);
   plan.path_ = options.path;
+  std::vector<std::int64_t> demand;
   for (NodeId s(0); s.value < topology.nodes(); ++s.value) {
-    const auto starts = remainder_starts(topology, counts, s);
+    const auto slices = counts.slices(s);
+    demand.insert(demand.end(), slices.begin(), slices.end());
+    const auto starts = remainder_starts(topology, slices, s);
     plan.start_.insert(plan.start_.end(), starts.begin(), starts.end());
     if (options.path != Path::Spray) continue;
-    auto slices = spray(topology, counts, s);
-    std::move(slices.begin(), slices.end(), std::back_inserter(plan.sprayed_));
+    auto sprayed = spray(topology, counts, s);
+    std::move(sprayed.begin(), sprayed.end(), std::back_inserter(plan.sprayed_));
   }
   plan.weigh();
   if (options.path == Path::Birkhoff) {
     plan.run_stages();
-  } else {
-    plan.run(windows_to_run(options.path, topology.nodes(), *submitted));
+    return plan;
   }
+  const auto nodes = static_cast<std::size_t>(topology.nodes());
+  plan.windows_ =
+      with_records(windows_to_run(options.path, topology.nodes(), *submitted), demand, nodes);
+  plan.index_windows();
   return plan;
 }
 
@@ -95,11 +110,6 @@ void DispatchPlan::weigh() {
     std::copy(quotas.begin(), quotas.end(),
               quota_.begin() + static_cast<std::ptrdiff_t>(row * s.index()));
   }
-}
-
-void DispatchPlan::run(const Windows& windows) {
-  windows_ = with_records(windows, counts_);
-  index_windows();
 }
 
 void DispatchPlan::run_stages() {

@@ -60,8 +60,12 @@ class Deficit {
 
 std::vector<int> remainder_starts(const Topology& topology, const RailCounts& counts,
                                   NodeId source) {
+  return remainder_starts(topology, counts.slices(source), source);
+}
+
+std::vector<int> remainder_starts(const Topology& topology, std::span<const std::int64_t> slices,
+                                  NodeId source) {
   std::vector<int> starts(static_cast<std::size_t>(topology.nodes()), -1);
-  const auto slices = counts.slices(source);
   std::int64_t given = source.value;
   std::int64_t start = 0;
   std::int64_t before = 0;  // eligible rails of the slice before

@@ -59,6 +59,24 @@ RC_GTEST_PROP(RailCountsProperty, SlicesOfRanksAddUp, ()) {
   RC_ASSERT(back.total() == total);
 }
 
+RC_GTEST_PROP(RailCountsProperty, SlicesAreAllSlicesOfASource, ()) {
+  const int nodes = *rc::gen::inRange(1, 30);
+  const int rails = *rc::gen::inRange(1, 10);
+  const std::int64_t most = *rc::gen::element(std::int64_t{9}, std::int64_t{1} << 40);
+  RailCounts counts(nodes, rails);
+  const NodeId s(*rc::gen::inRange(0, nodes));
+  for (RailId r(0); r.value < rails; ++r.value) {
+    for (NodeId d(0); d.value < nodes; ++d.value) {
+      counts.set(s, r, d, *rc::gen::inRange<std::int64_t>(0, most));
+    }
+  }
+  const auto slices = counts.slices(s);
+  RC_ASSERT(static_cast<int>(slices.size()) == nodes);
+  for (NodeId d(0); d.value < nodes; ++d.value) {
+    RC_ASSERT(slices[d.index()] == counts.slice(s, d));
+  }
+}
+
 TEST(RailCounts, TransposedKeepsTheRail) {
   RailCounts counts(3, 2);
   counts.set(NodeId(0), RailId(1), NodeId(2), 7);
@@ -70,6 +88,7 @@ TEST(RailCountsDeathTest, SumsThatOverflowAreABrokenInvariant) {
   counts.set(NodeId(0), RailId(0), NodeId(1), std::numeric_limits<std::int64_t>::max());
   counts.set(NodeId(0), RailId(1), NodeId(1), 1);
   EXPECT_DEATH((void)counts.slice(NodeId(0), NodeId(1)), "broken invariant");
+  EXPECT_DEATH((void)counts.slices(NodeId(0)), "broken invariant");
 }
 
 TEST(RailCountsDeathTest, WrongNumberOfCounts) {

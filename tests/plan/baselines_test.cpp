@@ -113,7 +113,7 @@ TEST(Birkhoff, StagesTakeEvenSharesOfEachRail) {
   EXPECT_EQ(split_over_stages({2, 0, 1}, {1, 1, 1}), (Loads{1, 0, 0, 1, 0, 0, 0, 0, 1}));
 }
 
-/// Uneven waves cost 2.33 times the bound, stages none.
+/// All rows and columns of the first demand add up to 12, 6 a rail; of the second 10 go to node 0.
 TEST(Birkhoff, APairSendsInSeveralWindows) {
   const Topology topology = Topology::uniform(3, 1, 2).value();
   // Sums are 12 in every row and column, waves take 10 + 12.

@@ -71,8 +71,7 @@ TEST(Weighted, HugeCountsAndWeightsStayExact) {
   counts.set(NodeId(0), RailId(3), NodeId(1), 4 * kMost + 3);
   const auto loads =
       DispatchPlan::create(Topology::create(options).value(), counts, {})->rail_loads(pair(0, 1));
-  // W = 2^61 + 1, so that the shares are 2w + w / W: all fractions but those of the small weights
-  // are just below a half.
+  // W = 2^61 + 1 and B = 2 W + 1: twice the weights, and one record for the largest.
   EXPECT_EQ(loads[0] + loads[1] + loads[2] + loads[3], 4 * kMost + 3);
   EXPECT_EQ(loads[2], 2);
   EXPECT_EQ(loads[3], 2);
@@ -92,7 +91,7 @@ TEST(Weighted, BoundIsOverTheWeights) {
                    70 * 14336 / 21'875'000.0);
 }
 
-/// Each node has three quarters of its rails fast, but the pair's fast rails do not meet.
+/// Each node has a fast rail, but they do not meet: both rails carry weight 1 between them.
 TEST(Weighted, ASliceAloneCanBeTheBound) {
   auto options = slow_third(2);
   options.rails = 2;

@@ -28,6 +28,8 @@ class RailCounts {
   void set(NodeId s, RailId r, NodeId d, std::int64_t records) {
     count_[offset(s, r, d)] = records;
   }
+  /// Every count, [N, R, N] row-major.
+  [[nodiscard]] std::span<const std::int64_t> cells() const { return count_; }
   /// B of the slice (s, d): the sum over all rails; 0 for s == d.
   [[nodiscard]] std::int64_t slice(NodeId s, NodeId d) const;
   /// slice(s, d) for every d, [N]. Cost O(N R), and little of it.

@@ -56,7 +56,6 @@ class DispatchPlan {
   [[nodiscard]] std::size_t index_of(NodePair pair) const;
   [[nodiscard]] std::vector<std::int64_t> quotas(NodePair pair) const;
   void weigh();
-  void run(const Windows& windows);
   void run_stages();
   void index_windows();
   Topology topology_;

@@ -35,6 +35,9 @@ struct SliceAssignment {
 /// mod m. -1 where d == s. Cost O(N * R).
 std::vector<int> remainder_starts(const Topology& topology, const RailCounts& counts,
                                   NodeId source);
+/// The same from the records of the source's slices, [N], which are RailCounts::slices. Cost O(N).
+std::vector<int> remainder_starts(const Topology& topology, std::span<const std::int64_t> slices,
+                                  NodeId source);
 
 /// Q[r] of slice (s, d), 0 outside the eligible set. `start` from remainder_starts. Cost O(R); a
 /// source with uneven rails O(N R log R), as weighted_quotas, of which this is one row.
