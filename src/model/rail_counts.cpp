@@ -48,9 +48,9 @@ std::int64_t RailCounts::slice(NodeId s, NodeId d) const {
 }
 
 std::vector<std::int64_t> RailCounts::slices(NodeId s) const {
-  // Blocks of a fixed size stay in registers; cells below 2^32 on fewer than 2^31 rails can be
-  // added without looking for an overflow.
-  constexpr std::size_t kBlock = 8;
+  // Blocks of a fixed size are added up by vector instructions; cells below 2^32 on fewer than 2^31
+  // rails can be added without looking for an overflow.
+  constexpr std::size_t kBlock = 32;
   const auto n = static_cast<std::size_t>(nodes_);
   std::vector<std::int64_t> sums(n, 0);
   const std::int64_t* const cells = &count_[offset(s, RailId(0), NodeId(0))];
