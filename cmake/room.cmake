@@ -55,6 +55,7 @@ function(railwave_test name)
   list(REMOVE_DUPLICATES T_LABELS)
   list(TRANSFORM T_ROOMS PREPEND railwave_)
   add_executable(${name} ${T_SOURCES})
+  target_precompile_headers(${name} REUSE_FROM railwave_test_libraries)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${T_ROOMS} ${T_LIBRARIES} GTest::gtest_main GTest::gmock
                         rapidcheck rapidcheck_gtest railwave_flags railwave_test_flags)
@@ -62,6 +63,15 @@ function(railwave_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}"
                        PROCESSORS ${T_PROCESSORS} ENVIRONMENT
                        "${RAILWAVE_TEST_ENVIRONMENT};GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/test-results/${name}.xml")
+endfunction()
+
+# The headers of the test libraries, which cost seconds in every file, precompiled. The executable is
+# never run.
+function(railwave_test_libraries)
+  add_executable(railwave_test_libraries ${CMAKE_SOURCE_DIR}/tests/libraries_pch.cpp)
+  target_link_libraries(railwave_test_libraries PRIVATE GTest::gtest rapidcheck rapidcheck_gtest
+                        railwave_flags railwave_test_flags)
+  target_precompile_headers(railwave_test_libraries PRIVATE <gtest/gtest.h> <rapidcheck/gtest.h>)
 endfunction()
 
 # What every test that may load UCX or hwloc needs (reasons: docs/third_party.md).

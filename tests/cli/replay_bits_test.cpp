@@ -72,7 +72,8 @@ std::vector<std::string> loopback_bits(const ReplayOptions& options) {
       [&](RankId self, auto& group) {
         ASSERT_TRUE(group) << to_string(group.error());
         ReplaySampler sampler({self, &topology, &*work, &rows, DType::BF16, kHidden, &*group,
-                               [] { return Result<Clock::time_point>(Clock::now()); }});
+                               [] { return Result<Clock::time_point>(Clock::now()); },
+                               [] { return Status(); }});
         for (std::size_t layer = 0; layer < kLayers; ++layer) {
           const PreparedLayer prepared = sampler.prepare(layer);
           for (std::size_t path = 0; path < kAllPaths.size(); ++path) {
