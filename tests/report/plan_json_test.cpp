@@ -93,7 +93,7 @@ TEST(PlanJson, WhatIsOutOfRangeIsNamed) {
       {R"("path": "joint",)", "", "path: is missing"},
       {R"("path")", R"("paths")", "path: is missing"},
       {R"("path": "joint",)", R"("path": "joint", "path": "joint",)", "field path comes twice"},
-      {R"({"rails":4)", R"({"weights":[],"rails":4)", "topology.weights: is not a field"},
+      {R"({"rails":4)", R"({"colours":[],"rails":4)", "topology.colours: is not a field"},
       {R"("rails":4)", R"("rails":0)", "topology.rails: 0, expected 1 to"},
       {R"("rails":4)", R"("rails":2000000000)", "counts[0]: 4 entries, expected 2000000000"},
       {"[[0,1,2,3],[0,1,2,3]]", "[[0,1,2,3]]", "counts: 2 entries, expected 1"},
