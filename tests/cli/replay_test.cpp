@@ -101,6 +101,33 @@ TEST(Replay, AllPathsAreRightOnTheExtremeSchedule) {
   }
 }
 
+TEST(Replay, PlannersOfOthersAndUnequalRails) {
+  RAILWAVE_NEED_CLUSTER();
+  const ScratchDirectory scratch;
+  const auto cluster = scratch.file("cluster.toml");
+  std::ofstream(cluster) << "nodes = 3\nranks_per_node = 3\nrails = 3\nrate = \"200mbit\"\n"
+                            "[rail.1]\nrate = \"100mbit\"\n";
+  const auto result = result_of({"--cluster", cluster, "--schedule", "extreme", "--layers", "1",
+                                 "--repeats", "1", "--payload-mib", "0.5", "--hidden", "512",
+                                 "--paths", "joint,birkhoff,linear,pairwise,spray"});
+  ASSERT_EQ(result.paths.size(), 5U);
+  for (const report::PathResult& path : result.paths) {
+    SCOPED_TRACE(path.name);
+    EXPECT_EQ(path.wrong, 0);
+    EXPECT_EQ(path.bits, result.paths.front().bits);
+    const auto name = path_from_string(path.name);
+    if (*name == Path::Joint || *name == Path::Birkhoff || *name == Path::Pairwise) {
+      EXPECT_EQ(path.max_fan_in, 1);
+    }
+    if (!balances(*name)) continue;
+    ASSERT_TRUE(path.rail_share_tx);
+    EXPECT_NEAR(path.rail_share_tx->at(0), 0.4, 0.01);
+    EXPECT_NEAR(path.rail_share_tx->at(1), 0.2, 0.01);
+    EXPECT_NEAR(path.rail_share_tx->at(2), 0.4, 0.01);
+    EXPECT_GE(path.ratio_to_bound.value_or(0), 1.0);
+  }
+}
+
 TEST(Replay, RunsInsideAnEmulatedClusterToo) {
   RAILWAVE_NEED_CLUSTER();
   Command command({RAILWAVE_COMMAND,
