@@ -1,0 +1,91 @@
+// Rows of a node in one step: what a rank gives its neighbours, when they see it, whom it tells.
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "exec/loopback_ranks.hpp"
+#include "exec/own_rows.hpp"
+
+namespace {
+
+using engines::Cluster;
+using railwave::RankId;
+using railwave::Topology;
+using railwave::exec::NodeRows;
+
+constexpr std::int64_t kRow = 16;
+constexpr std::int64_t kRows = 4;
+
+/// One node of three ranks; row i of rank p is filled with 10 p + i.
+class NodeRowsOfThree : public testing::Test {
+ protected:
+  NodeRowsOfThree() : cluster_(*Topology::uniform(2, 3, 3), engines::small_limits()) {
+    for (int p = 0; p < 3; ++p) {
+      for (std::int64_t i = 0; i < kRows; ++i) {
+        own_[p].insert(own_[p].end(), kRow, std::byte(10 * p + i));
+      }
+    }
+  }
+
+  NodeRows rows_of(int rank, std::uint64_t step) {
+    return NodeRows({&cluster_.engine(rank), cluster_.maps_of(rank), step, own_[rank].data(), kRows,
+                     kRow});
+  }
+
+  Cluster cluster_;
+  std::vector<std::byte> own_[3];
+};
+
+TEST_F(NodeRowsOfThree, OwnRowsAreReadWhereTheCallerHasThem) {
+  NodeRows rows = rows_of(1, 1);
+  EXPECT_TRUE(rows.here(1));
+  EXPECT_EQ(rows.row(1, 2), own_[1].data() + 2 * kRow);
+  EXPECT_TRUE(rows.awaited().empty());
+}
+
+TEST_F(NodeRowsOfThree, ARowIsHereWhenItsRankHasPublished) {
+  NodeRows giver = rows_of(0, 7);
+  NodeRows reader = rows_of(2, 7);
+  giver.copy_for(2, 3);
+  EXPECT_FALSE(reader.here(0));
+  EXPECT_EQ(reader.awaited(), std::vector<RankId>{RankId(0)});
+  giver.publish();
+  ASSERT_TRUE(reader.here(0));
+  EXPECT_TRUE(reader.awaited().empty());
+  EXPECT_EQ(std::memcmp(reader.row(0, 3), own_[0].data() + 3 * kRow, kRow), 0);
+}
+
+TEST_F(NodeRowsOfThree, RowsOfAnotherStepAreNotTaken) {
+  rows_of(0, 7).publish();
+  EXPECT_FALSE(rows_of(2, 8).here(0));
+  rows_of(0, 8).publish();
+  EXPECT_TRUE(rows_of(2, 8).here(0));
+}
+
+TEST_F(NodeRowsOfThree, OnlyReadersAreTold) {
+  NodeRows nobody = rows_of(0, 1);
+  nobody.copy_for(0, 0);  // its own
+  nobody.publish();
+  EXPECT_EQ(cluster_.signals.load(), 0);
+  NodeRows two = rows_of(0, 2);
+  for (const int reader : {1, 2, 1}) two.copy_for(reader, 0);
+  two.copy_for(1, 1);
+  two.publish();
+  EXPECT_EQ(cluster_.signals.load(), 2);
+}
+
+TEST_F(NodeRowsOfThree, AStepDoesNotTouchTheRowsOfTheOneBefore) {
+  NodeRows before = rows_of(0, 4);
+  before.copy_for(1, 0);
+  before.publish();
+  NodeRows reader = rows_of(1, 4);
+  ASSERT_TRUE(reader.here(0));
+  own_[0].assign(own_[0].size(), std::byte{99});
+  NodeRows after = rows_of(0, 5);
+  after.copy_for(1, 0);
+  after.publish();
+  EXPECT_EQ(*reader.row(0, 0), std::byte{0});
+}
+
+}  // namespace
