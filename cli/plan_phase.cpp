@@ -27,7 +27,7 @@ void add_load(RailLoads& loads, const Topology& topology, NodePair pair, RailId 
 
 double PhaseSource::seconds(double records) const {
   return plan::bound_seconds(records, row_bytes, testbed::rate_of_weight_one(spec, topology),
-                             spec.burst);
+                             testbed::burst_over_weight(spec, topology));
 }
 
 Result<plan::DispatchPlan> PhaseSource::plan(std::size_t layer, Path path) const {

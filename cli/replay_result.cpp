@@ -55,8 +55,9 @@ void ResultBuilder::describe_workload(report::WorkloadFacts& facts) const {
 Status ResultBuilder::add_bounds(report::PathResult& out) const {
   const Path path = *path_from_string(out.name);
   const double rate = testbed::rate_of_weight_one(spec_, topology_);
+  const std::int64_t burst = testbed::burst_over_weight(spec_, topology_);
   const auto seconds = [&](double records) {
-    return plan::bound_seconds(records, row_bytes(), rate, spec_.burst);
+    return plan::bound_seconds(records, row_bytes(), rate, burst);
   };
   out.bound_s = 0;
   out.path_bound_s = 0;

@@ -18,13 +18,13 @@ if(RAILWAVE_SANITIZE)
   target_link_options(railwave_flags INTERFACE -fsanitize=${RAILWAVE_SANITIZE})
 endif()
 
-# Tests: most of their compile time is spent on optimising, describing and checking templates of the
-# test libraries, so they get line numbers only and, of the sanitizers, not the undefined one. The
-# rooms that they test get everything.
-add_library(railwave_test_flags INTERFACE)
-target_compile_options(railwave_test_flags INTERFACE -O1 -g1)
+# Tests and the command line: most of their compile time goes into optimising, describing and checking
+# templates of test libraries and CLI11, so they get line numbers only and, of the sanitizers, not the
+# undefined one. The rooms under them get everything.
+add_library(railwave_cold_flags INTERFACE)
+target_compile_options(railwave_cold_flags INTERFACE -O1 -g1)
 if(RAILWAVE_SANITIZE MATCHES "undefined")
-  target_compile_options(railwave_test_flags INTERFACE -fno-sanitize=undefined)
+  target_compile_options(railwave_cold_flags INTERFACE -fno-sanitize=undefined)
 endif()
 
 # railwave_room(NAME SOURCES ... ROOMS ... LIBRARIES ...)
@@ -58,7 +58,7 @@ function(railwave_test name)
   target_precompile_headers(${name} REUSE_FROM railwave_test_libraries)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${T_ROOMS} ${T_LIBRARIES} GTest::gtest_main GTest::gmock
-                        rapidcheck rapidcheck_gtest railwave_flags railwave_test_flags)
+                        rapidcheck rapidcheck_gtest railwave_flags railwave_cold_flags)
   add_test(NAME ${name} COMMAND ${name} ${T_ARGS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}"
                        PROCESSORS ${T_PROCESSORS} ENVIRONMENT
@@ -70,7 +70,7 @@ endfunction()
 function(railwave_test_libraries)
   add_executable(railwave_test_libraries ${CMAKE_SOURCE_DIR}/tests/libraries_pch.cpp)
   target_link_libraries(railwave_test_libraries PRIVATE GTest::gtest rapidcheck rapidcheck_gtest
-                        railwave_flags railwave_test_flags)
+                        railwave_flags railwave_cold_flags)
   target_precompile_headers(railwave_test_libraries PRIVATE <gtest/gtest.h> <rapidcheck/gtest.h>)
 endfunction()
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/checked.hpp"
 #include "base/fail.hpp"
 
 namespace railwave::testbed {
@@ -167,6 +168,16 @@ double rate_of_weight_one(const ClusterSpec& spec, const Topology& topology) {
   const RailId rail(0);
   return static_cast<double>(spec.rate_of(node, rail)) / 8 /
          static_cast<double>(topology.weight(node, rail));
+}
+
+std::int64_t burst_over_weight(const ClusterSpec& spec, const Topology& topology) {
+  std::int64_t least = topology.weight(NodeId(0), RailId(0));
+  for (int n = 0; n < topology.nodes(); ++n) {
+    for (int r = 0; r < topology.rails(); ++r) {
+      least = std::min(least, topology.weight(NodeId(n), RailId(r)));
+    }
+  }
+  return ceil_div(spec.burst, least);
 }
 
 }  // namespace railwave::testbed

@@ -268,6 +268,7 @@ Result<int> Peer::run() {
   RAILWAVE_TRY(meet());
   RAILWAVE_TRY(connect_all());
   const double rate = testbed::rate_of_weight_one(spec_, topology_);
+  const std::int64_t burst = testbed::burst_over_weight(spec_, topology_);
   if (self_ == RankId(0)) {
     fmt::print("# plain sockets: {} layers, {} repeats, schedule {}; a window's start is free\n",
                work_.layers.size(), options_.repeats, options_.schedule);
@@ -279,7 +280,7 @@ Result<int> Peer::run() {
     for (const cli::ReplayLayer& layer : work_.layers) {
       const auto plan = plan::DispatchPlan::create(topology_, layer.counts, {path, layer.windows});
       if (!plan) return fail(plan.error());
-      bound += plan::bound_seconds(plan::barrier_path_bound(*plan), row_bytes_, rate, spec_.burst);
+      bound += plan::bound_seconds(plan::barrier_path_bound(*plan), row_bytes_, rate, burst);
       std::vector<double> samples;
       for (int repeat = -1; repeat < options_.repeats; ++repeat) {
         const auto seconds = path_seconds(*plan);

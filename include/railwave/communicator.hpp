@@ -77,7 +77,7 @@ struct DispatchArguments {
   Path path = Path::Joint;
   Windows windows{};              ///< the caller's windows; empty: one with every pair
   int expert_alignment = 1;       ///< counts per local expert are rounded up to it
-  std::span<std::byte> recv_x{};  ///< where rows go; empty: the result owns them
+  std::span<std::byte> recv_x{};  ///< where rows go, apart from x; empty: the result owns them
 };
 
 /// Result of one dispatch, rank-major: one row per (token, this rank), ordered by (source rank,
@@ -102,7 +102,7 @@ struct CombineArguments {
   std::int64_t rows = 0;
   std::int64_t hidden = 0;
   DType dtype = DType::BF16;
-  std::span<std::byte> out{};   ///< [T, H] of dtype
+  std::span<std::byte> out{};   ///< [T, H] of dtype, apart from x
   const void* bias0 = nullptr;  ///< [T, H] or null
   const void* bias1 = nullptr;  ///< [T, H] or null
 };

@@ -79,6 +79,18 @@ Status check_rows(const CommunicatorOptions& options, const exec::Limits& limits
   return {};
 }
 
+/// Rows are read from the caller's buffer while others are written to the output.
+Status check_apart(RankId self, const void* in, std::int64_t in_bytes,
+                   std::span<const std::byte> out, const char* field) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(in);
+  const auto end = begin + static_cast<std::uintptr_t>(in_bytes);
+  const auto out_begin = reinterpret_cast<std::uintptr_t>(out.data());
+  if (in_bytes == 0 || out.empty() || out_begin >= end || out_begin + out.size() <= begin)
+    return {};
+  return fail(ErrorCode::InvalidArgument, self, field,
+              fmt::format("{} overlaps x; give a buffer of its own", field));
+}
+
 }  // namespace
 
 Status Group::check(const DispatchArguments& arguments) const {
@@ -102,6 +114,9 @@ Status Group::check(const DispatchArguments& arguments) const {
   if (arguments.x == nullptr && arguments.tokens > 0) {
     return fail(ErrorCode::InvalidArgument, self, "x", "x is null, but there are tokens");
   }
+  RAILWAVE_TRY(check_apart(self, arguments.x,
+                           arguments.tokens * arguments.hidden * element_bytes(arguments.dtype),
+                           arguments.recv_x, "recv_x"));
   if (arguments.expert_alignment < 1) {
     return fail(ErrorCode::InvalidArgument, self, "expert_alignment",
                 fmt::format("{} is less than 1", arguments.expert_alignment));
@@ -131,7 +146,9 @@ Status Group::check(const CombineArguments& arguments) const {
   if (arguments.x == nullptr && arguments.rows > 0) {
     return fail(ErrorCode::InvalidArgument, self, "x", "x is null, but there are rows");
   }
-  return {};
+  return check_apart(self, arguments.x,
+                     arguments.rows * arguments.hidden * element_bytes(arguments.dtype),
+                     arguments.out.first(static_cast<std::size_t>(out_bytes)), "out");
 }
 
 StepHeader Group::header_of(const DispatchArguments& arguments) const {

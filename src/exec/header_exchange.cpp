@@ -30,6 +30,7 @@ HeaderExchange::HeaderExchange(RankEngine& engine, std::vector<SegmentMap> maps)
     if (away.sender == engine.self()) carried_.push_back({other, away});
     carriers_.push_back(topology.local_of(away.sender));
   }
+  for (int local = 0; local < engine.fabric().size(); ++local) everyone_.push_back(local);
   std::sort(carriers_.begin(), carriers_.end());
   carriers_.erase(std::unique(carriers_.begin(), carriers_.end()), carriers_.end());
 }
@@ -49,7 +50,8 @@ void HeaderExchange::publish(const StepHeader& mine) {
   const auto at = static_cast<std::size_t>(map.header + parity() * map.header_stride);
   encode(mine, engine_.topology().nodes(), engine_.fabric().own().subspan(at, header_bytes_));
   set_word(map.header_word + 8 * parity(), step_);
-  pass_on();
+  // The last rank to publish sees all headers of the node; two at once may both think so.
+  if (all_local()) tell(all_remote() ? everyone_ : carriers_);
 }
 
 bool HeaderExchange::all_local() const {
@@ -73,18 +75,9 @@ bool HeaderExchange::all_remote() const {
   return true;
 }
 
-/// After each word of its own a rank looks whether that was the last one missing.
-void HeaderExchange::pass_on() {
-  if (!all_local()) return;
-  const int self = engine_.local();
-  if (!all_remote()) {
-    for (const int carrier : carriers_) {
-      if (carrier != self) engine_.fabric().signal(carrier);
-    }
-    return;
-  }
-  for (int local = 0; local < engine_.fabric().size(); ++local) {
-    if (local != self) engine_.fabric().signal(local);
+void HeaderExchange::tell(const std::vector<int>& locals) {
+  for (const int local : locals) {
+    if (local != engine_.local()) engine_.fabric().signal(local);
   }
 }
 
@@ -227,7 +220,7 @@ void HeaderExchange::arrived(RailId rail, const FrameHeader& frame) {
   set_word(map.remote_words + 8 * (2 * node.value + static_cast<std::int64_t>(frame.step & 1)),
            frame.step);
   // A header of the step after this one is seen when this rank has published its own.
-  if (frame.step == step_) pass_on();
+  if (frame.step == step_ && all_local() && all_remote()) tell(everyone_);
 }
 
 }  // namespace railwave::exec

@@ -70,6 +70,10 @@ Error HeaderExchange::late() const {
       if ((absent >> local & 1U) != 0) missing.push_back(topology.rank_at(node, local));
     }
   }
+  // All headers are here, but UCX still holds some that this rank carries.
+  for (const Carried& carried : carried_) {
+    if (missing.empty() && engine_.unsent() > 0) missing.push_back(carried.route.receiver);
+  }
   if (missing.empty()) missing.push_back(topology.first_rank(engine_.node()));
   std::string names;
   for (const RankId rank : missing) {

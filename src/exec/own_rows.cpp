@@ -71,7 +71,7 @@ const std::byte* NodeRows::meta(int local, std::int64_t index, std::int64_t meta
 std::vector<RankId> NodeRows::awaited() const {
   std::vector<RankId> ranks;
   for (std::size_t local = 0; local < waiting_.size(); ++local) {
-    if (!waiting_[local]) continue;
+    if (!waiting_[local] || is_here(static_cast<int>(local))) continue;
     ranks.push_back(
         setup_.engine->topology().rank_at(setup_.engine->node(), static_cast<int>(local)));
   }

@@ -130,9 +130,11 @@ Result<bool> Phase::advance(const std::function<bool()>& read) {
 
 Error Phase::late() const {
   std::set<std::int32_t> ranks;
+  // A neighbour that has not given its rows holds up others, too: it alone is named.
   for (const RankId rank : setup_.rows->awaited()) ranks.insert(rank.value);
+  const bool rows_missing = !ranks.empty();
   for (const auto& flow : flows_) {
-    if (!flow) continue;
+    if (!flow || rows_missing) continue;
     for (const RankId rank : flow->awaited()) ranks.insert(rank.value);
   }
   const char* what = setup_.operation == Operation::Dispatch ? "dispatch" : "combine";

@@ -41,7 +41,7 @@ RailFlow::RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
   }
   for (const Stream& stream : inbound) {
     if (stream.receiver != self || stream.receiver_rail != setup.rail) continue;
-    In in{&stream, {}, {}, 0, stream.records, {}, {}, false, 0};
+    In in{&stream, {}, {}, 0, stream.records, {}, {}, false, 0, false};
     in.have.resize(static_cast<std::size_t>(setup.shape.count(stream.records)));
     in.placed.resize(in.have.size());
     in.readers.resize(static_cast<std::size_t>(setup.engine->fabric().size()));
@@ -50,6 +50,9 @@ RailFlow::RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
     in.interval.window = static_cast<std::uint32_t>(stream.window);
     in_[stream.window].push_back(std::move(in));
     arriving_ += stream.records;
+  }
+  for (std::vector<In>& window : in_) {
+    for (In& in : window) lanes_[in.stream->ordinal].push_back(&in);
   }
   const auto slots = setup.slots.size() / static_cast<std::size_t>(setup.slot_bytes);
   for (std::size_t slot = slots; slot > 0; --slot) {

@@ -130,28 +130,32 @@ void RailFlow::publish(In& in) {
          in.have[static_cast<std::size_t>(in.in_order)]) {
     ++in.in_order;
   }
+  // A later window's records may come before the last of an earlier one's: they count when those
+  // do.
+  Lane& lane = lanes_.at(in.stream->ordinal);
   std::int64_t records = 0;
-  for (const std::vector<In>& window : in_) {
-    for (const In& part : window) {
-      // A later window's records may come before the last of an earlier one's.
-      if (part.stream->ordinal != in.stream->ordinal || part.stream->first != records) continue;
-      records += std::min(part.in_order * setup_.shape.records, part.stream->records);
-    }
-  }
+  auto end = lane.begin();
+  while (end != lane.end() && (*end)->missing == 0) records += (*end++)->stream->records;
+  if (end != lane.end()) records += (*end)->in_order * setup_.shape.records;
   std::byte* at =
       setup_.engine->fabric().own().data() + setup_.map->stream_words + 8 * in.stream->ordinal;
   transport::publish(reinterpret_cast<std::uint64_t*>(at),
                      (setup_.step << 32) | static_cast<std::uint64_t>(records));
+  for (auto part = lane.begin(); part != end; ++part) tell_readers(**part);
 }
 
-void RailFlow::finish(In& in) {
-  in.active = false;
-  if (--active_[in.interval.source.index()] == 0) --fan_in_;
+void RailFlow::tell_readers(In& in) {
+  if (std::exchange(in.told, true)) return;
   for (std::size_t local = 0; local < in.readers.size(); ++local) {
     if (in.readers[local] != 0 && static_cast<int>(local) != setup_.engine->local()) {
       setup_.engine->fabric().signal(static_cast<int>(local));
     }
   }
+}
+
+void RailFlow::finish(In& in) {
+  in.active = false;
+  if (--active_[in.interval.source.index()] == 0) --fan_in_;
 }
 
 std::vector<RankId> RailFlow::awaited() const {

@@ -80,6 +80,44 @@ TEST(GroupEdges, MemoryBeyondReasonIsRefusedBeforeAnythingIsReserved) {
   expect_refused(options);
 }
 
+TEST(GroupEdges, OutputsThatOverlapTheInputAreRefused) {
+  run_alone(small(RankId(0)), [](RankId, auto& group) {
+    ASSERT_TRUE(group) << to_string(group.error());
+    std::vector<float> buffer(24, 1.0F);
+    const auto bytes = std::as_writable_bytes(std::span(buffer));
+    const std::vector<std::int64_t> idx{0};
+    DispatchArguments in;
+    in.x = buffer.data() + 8;
+    in.tokens = 1;
+    in.hidden = 8;
+    in.dtype = DType::FP32;
+    in.top_k = 1;
+    in.topk_idx = idx;
+    for (const std::size_t at : {4U, 32U, 60U}) {
+      in.recv_x = bytes.subspan(at, 32);
+      const auto received = group->dispatch(in);
+      ASSERT_FALSE(received) << at;
+      EXPECT_EQ(received.error().code, ErrorCode::InvalidArgument);
+      EXPECT_EQ(received.error().field, "recv_x");
+    }
+    in.recv_x = bytes.subspan(64, 32);
+    const auto received = group->dispatch(in);
+    ASSERT_TRUE(received) << to_string(received.error());
+    railwave::CombineArguments combine;
+    combine.handle = received->handle;
+    combine.x = received->x;
+    combine.rows = received->rows;
+    combine.hidden = 8;
+    combine.dtype = DType::FP32;
+    combine.out = in.recv_x;
+    const auto refused = group->combine(combine);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().field, "out");
+    combine.out = bytes.subspan(0, 32);
+    EXPECT_TRUE(group->combine(combine));
+  });
+}
+
 TEST(GroupEdges, ABiasAloneStartsTheSumWhicheverItIs) {
   run_alone(small(RankId(0)), [](RankId, auto& group) {
     ASSERT_TRUE(group) << to_string(group.error());

@@ -50,7 +50,7 @@ std::vector<Topology> shapes() {
   odd.rails = 2;
   odd.home_rail = {{1, 0, 1}, {0}, {1, 1}};
   return {*Topology::uniform(1, 1, 1), *Topology::uniform(1, 4, 2), *Topology::uniform(3, 1, 2),
-          *Topology::uniform(2, 4, 2), *Topology::create(odd)};
+          *Topology::uniform(2, 4, 2), *Topology::uniform(8, 4, 4), *Topology::create(odd)};
 }
 
 TEST(HeaderExchange, GivesEveryRankAllHeadersStepAfterStep) {
@@ -154,7 +154,7 @@ void expect_named(const Topology& topology, const std::vector<int>& late) {
 }
 
 TEST(HeaderExchange, EveryRankNamesTheLateOne) {
-  // A leader that carries, one that neither leads nor carries, a carrier and listener.
+  // One that carries, one that does not, a carrier and listener.
   const Topology topology = *Topology::uniform(2, 3, 2);
   for (const int late : {3, 4, 5}) expect_named(topology, {late});
 }

@@ -29,8 +29,8 @@ class NodeRowsOfThree : public testing::Test {
   }
 
   NodeRows rows_of(int rank, std::uint64_t step) {
-    return NodeRows({&cluster_.engine(rank), cluster_.maps_of(rank), step, own_[rank].data(), kRows,
-                     kRow});
+    return NodeRows(
+        {&cluster_.engine(rank), cluster_.maps_of(rank), step, own_[rank].data(), kRows, kRow});
   }
 
   Cluster cluster_;

@@ -64,15 +64,15 @@ class PhaseFrames : public testing::Test {
         slots_(cluster_.engine(1), cluster_.limits) {}
 
   /// records[s][d]
-  void plan(const std::vector<std::vector<std::int64_t>>& records,
-            const railwave::Windows& windows) {
+  void plan(const std::vector<std::vector<std::int64_t>>& records, const railwave::Windows& windows,
+            railwave::Path path = railwave::Path::Native) {
     railwave::RailCounts counts(3, 1);
     for (std::size_t s = 0; s < 3; ++s) {
       for (std::size_t d = 0; d < 3; ++d) {
         if (s != d) counts.set(NodeId(s), RailId(0), NodeId(d), records[s][d]);
       }
     }
-    plan_ = *DispatchPlan::create(cluster_.topology, counts, {railwave::Path::Native, windows});
+    plan_ = *DispatchPlan::create(cluster_.topology, counts, {path, windows});
     PhaseSetup setup;
     setup.engine = &cluster_.engine(1);
     setup.plan = &*plan_;
@@ -155,6 +155,37 @@ TEST_F(PhaseFrames, CountsInOrderOnly) {
   EXPECT_EQ(status.error().code, ErrorCode::Timeout);
   EXPECT_EQ(status.error().rank, 0);
   EXPECT_EQ(phase_->arrived_records(inbound()), 0);
+}
+
+/// Node 0 sends to node 1 in two windows.
+TEST_F(PhaseFrames, OfALaterWindowCountWhenTheOnesBeforeAreThere) {
+  for (const bool all : {false, true}) {
+    plan({{0, 6, 2}, {4, 0, 4}, {4, 2, 0}}, {}, railwave::Path::Birkhoff);
+    std::vector<Stream> parts;
+    for (const Stream& stream : phase_->streams().inbound) {
+      if (stream.sender == railwave::RankId(0)) parts.push_back(stream);
+    }
+    ASSERT_EQ(parts.size(), 2U);
+    EXPECT_EQ(parts[0].records + parts[1].records, 6);
+    EXPECT_EQ(parts[1].first, parts[0].records);
+    EXPECT_EQ(parts[1].ordinal, parts[0].ordinal);
+    EXPECT_LT(parts[0].window, parts[1].window);
+    const auto hand_over = [&](const Stream& part, int fill) {
+      const auto count = static_cast<std::uint32_t>(part.records);
+      FrameHeader frame = records(0, count);
+      frame.window = static_cast<std::uint32_t>(part.window);
+      send(frame, part.records * kRow, fill);
+    };
+    (void)run(
+        [&] {
+          hand_over(parts[1], 7);
+          if (all) hand_over(parts[0], 6);
+        },
+        50);
+    EXPECT_EQ(phase_->arrived_records(parts[0]), all ? parts[0].records : 0);
+    EXPECT_EQ(phase_->arrived_records(parts[1]), all ? parts[1].records : 0);
+    EXPECT_EQ(std::to_integer<int>(*phase_->stage_of(parts[1])), 7);
+  }
 }
 
 TEST_F(PhaseFrames, WithoutPayloadDoNotCount) {

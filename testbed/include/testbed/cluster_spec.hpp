@@ -76,5 +76,8 @@ Result<std::optional<ClusterSpec>> cluster_from_environment();
 Topology::Options topology_options(const ClusterSpec& spec);
 /// Bytes/s of a rail of weight 1 in the topology made of topology_options(spec).
 double rate_of_weight_one(const ClusterSpec& spec, const Topology& topology);
+/// What a bound of bytes over weight may leave out for the token buckets: a bucket over the least
+/// weight of a rail, rounded up, so that it stays a lower bound. The bucket where rails are alike.
+std::int64_t burst_over_weight(const ClusterSpec& spec, const Topology& topology);
 
 }  // namespace railwave::testbed

@@ -39,7 +39,7 @@ OwnPlaces own_places(const DispatchContext& context);
 /// of its own node's ranks.
 void publish_tokens(const DispatchContext& context, const OwnPlaces& places);
 
-/// Packs records from their owners' segments into frames.
+/// Packs records into frames, from the caller's rows and those that neighbours published.
 class DispatchSource : public RecordSource {
  public:
   explicit DispatchSource(const DispatchContext& context);

@@ -53,7 +53,7 @@ class HeaderExchange : public FrameHandler {
   };
   void publish(const StepHeader& mine);
   Result<bool> advance();
-  void pass_on();
+  void tell(const std::vector<int>& locals);
   Status carry();
   /// Is this the first header of the step from the rank that carries its node's?
   [[nodiscard]] bool is_due(const transport::FrameHeader& frame) const;
@@ -78,6 +78,7 @@ class HeaderExchange : public FrameHandler {
   std::vector<HeaderRoute> from_;  // [N] how each node's headers come to this node
   std::vector<Carried> carried_;
   std::vector<int> carriers_;  // local ranks that carry headers away
+  std::vector<int> everyone_;  // local ranks
   std::vector<std::byte> payload_[2];
   std::uint64_t step_ = 0;
   std::vector<std::vector<bool>> greeted_;  // [R][P]

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -58,7 +59,8 @@ class RecordSource {
 ///   placed   arrived(), contents not     the phase breaks off            nobody may read it
 ///   placed,  place() or arrived() again  refused                         readers may be at it
 ///   counted
-///   A stream whose last chunk is counted wakes its readers: once, not for each chunk.
+///   A stream that is counted to its end, and all of its lane before it, wakes its readers: once,
+///   not for each chunk.
 /// Threads: the engine's.
 class RailFlow {
  public:
@@ -109,7 +111,10 @@ class RailFlow {
     SenderInterval interval;
     bool active = false;
     std::int64_t overlap = 0;
+    bool told = false;  ///< its readers know that all of it is there
   };
+  /// The parts of one lane, in window order. Their records are counted in one word.
+  using Lane = std::vector<In*>;
   Result<bool> push_window(std::vector<Out>& outs);
   [[nodiscard]] bool may_send(const Out& out) const;
   [[nodiscard]] std::int64_t next_count(const Out& out) const;
@@ -123,6 +128,7 @@ class RailFlow {
   void begin(In& in, std::int64_t now);
   void count(In& in, std::int64_t records);
   void publish(In& in);
+  void tell_readers(In& in);
   void finish(In& in);
   void raise_level(const In& in, std::int64_t records);
 
@@ -130,6 +136,7 @@ class RailFlow {
   NodeId node_;
   std::vector<std::vector<Out>> out_;  // [W]
   std::vector<std::vector<In>> in_;    // [W]
+  std::map<int, Lane> lanes_;          // by the stream's ordinal
   int window_ = 0;
   std::size_t turn_ = 0;
   std::vector<std::uint32_t> free_slots_;

@@ -14,7 +14,8 @@ namespace railwave::exec {
 /// rank, so that every rank of the node knows its neighbours' maps.
 ///
 /// Two copies ("parities", step mod 2) of what a rank writes before it knows that its neighbours
-/// have finished the step before: its header, the headers that came over its rails, its rows.
+/// have finished the step before: its header, the headers that came over its rails, its metas and,
+/// beside them, its rows.
 /// A step's records arrive only after every rank has entered the step, so one stage serves.
 ///
 /// Size (the memory that a rank reserves beyond the caller's buffers, besides send slots), with N
@@ -27,7 +28,7 @@ namespace railwave::exec {
 /// Each item in braces, H, (G H), the rows and the row pair, and each record of the stage are
 /// rounded up to 64 bytes. Worked example: docs/workspace.md. Pages are touched only when used.
 struct SegmentMap {
-  // Words, each 64-bit, published with release and observed with acquire.
+  // Words, each 64-bit, see transport/shared_word.hpp.
   std::int64_t header_word = 0;   ///< step of the newest header of this rank, [2] by parity
   std::int64_t rows_word = 0;     ///< step of the newest rows of this rank
   std::int64_t level_words = 0;   ///< [R] windows that this driver has received (step, level)
