@@ -11,27 +11,14 @@
 #include "base/fail.hpp"
 #include "dtype_option.hpp"
 #include "plan/waves.hpp"
+#include "replay_workload.hpp"
 #include "testbed/cluster_spec.hpp"
 #include "workload/bins.hpp"
-#include "workload/generator.hpp"
 #include "workload/schedule_windows.hpp"
-#include "workload/trace_reader.hpp"
 #include "workload/trace_traffic.hpp"
 
 namespace railwave::cli {
 namespace {
-
-Result<workload::Trace> load_trace(const DescribeOptions& o) {
-  if (!o.trace.empty()) {
-    workload::TraceReadOptions read;
-    read.experts = o.experts;
-    return workload::read_trace(o.trace, read);
-  }
-  workload::GeneratorOptions generator;
-  generator.seed = o.seed;
-  if (o.experts > 0) generator.experts = o.experts;
-  return workload::generate_ids(generator);
-}
 
 Result<Windows> windows_named(const std::string& name, int nodes) {
   if (name == "all-at-once") return Windows{};
@@ -73,7 +60,7 @@ Result<Topology> topology_of(const DescribeOptions& o) {
 Result<Setting> setting_of(const DescribeOptions& o) {
   auto topology = topology_of(o);
   if (!topology) return fail(topology.error());
-  auto trace = load_trace(o);
+  auto trace = load_trace(o.trace, o.experts, o.seed, true);
   if (!trace) return fail(trace.error());
   auto placement = Placement::contiguous(trace->experts(), topology->ranks());
   if (!placement) return fail(placement.error());

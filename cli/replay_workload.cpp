@@ -12,19 +12,21 @@
 #include "workload/trace_reader.hpp"
 
 namespace railwave::cli {
-namespace {
 
-Result<workload::Trace> load_trace(const ReplayOptions& options, bool by_trace) {
-  if (!options.trace.empty()) {
+Result<workload::Trace> load_trace(const std::string& file, int experts, std::uint64_t seed,
+                                   bool with_ids) {
+  if (!file.empty()) {
     workload::TraceReadOptions read;
-    read.experts = options.experts;
-    return workload::read_trace(options.trace, read);
+    read.experts = experts;
+    return workload::read_trace(file, read);
   }
   workload::GeneratorOptions generator;
-  generator.seed = options.seed;
-  if (options.experts > 0) generator.experts = options.experts;
-  return by_trace ? workload::generate_ids(generator) : workload::generate_counts(generator);
+  generator.seed = seed;
+  if (experts > 0) generator.experts = experts;
+  return with_ids ? workload::generate_ids(generator) : workload::generate_counts(generator);
 }
+
+namespace {
 
 Result<int> ranks_per_node(const Topology& topology) {
   const int ranks = topology.ranks_at(NodeId(0));
@@ -105,7 +107,7 @@ Result<ReplayLayer> traced_layer(const ReplayOptions& options, const workload::T
 
 Result<ReplayWorkload> make_workload(const ReplayOptions& options, const ReplayRequest& request,
                                      const Topology& topology) {
-  const auto trace = load_trace(options, request.by_trace);
+  const auto trace = load_trace(options.trace, options.experts, options.seed, request.by_trace);
   if (!trace) return fail(trace.error());
   const int experts =
       request.by_trace ? trace->experts() : std::max(trace->experts(), topology.ranks());

@@ -14,8 +14,15 @@
 #include "replay_options.hpp"
 #include "workload/rank_routing.hpp"
 #include "workload/replay_rows.hpp"
+#include "workload/trace.hpp"
 
 namespace railwave::cli {
+
+/// Reads `file`, or generates a trace where there is none: token ids when `with_ids`, else counts.
+/// `experts`: 0 where the file says it, or for the generator's own number.
+/// Errors: InvalidArgument of the reader or the generator.
+Result<workload::Trace> load_trace(const std::string& file, int experts, std::uint64_t seed,
+                                   bool with_ids);
 
 struct ReplayLayer {
   Windows windows;                             ///< as submitted; empty: all pairs at once

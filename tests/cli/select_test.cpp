@@ -1,5 +1,4 @@
 // The verb `select`: answers, reasons, refusals, as a user sees them.
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -8,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/command.hpp"
+#include "cli/verb_output.hpp"
 
 namespace railwave::cli {
 namespace {
@@ -17,41 +16,28 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// A folder of its own for one test.
 class Select : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "railwave-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   [[nodiscard]] std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(folder_ / name, std::ios::binary) << bytes;
-    return (folder_ / name).string();
+    std::ofstream(scratch_.file(name), std::ios::binary) << bytes;
+    return scratch_.file(name);
   }
 
-  /// Runs the verb; its standard output. `status` and `errors_` tell the rest.
-  std::string run(const std::vector<std::string>& options, int status = 0) {
-    std::vector<std::string> argv{RAILWAVE_COMMAND, "select"};
-    argv.insert(argv.end(), options.begin(), options.end());
-    Command command(argv);
-    std::string output = command.rest_of_output();
-    errors_ = command.errors();
-    EXPECT_EQ(command.wait(), status) << output << errors_;
-    return output;
+  /// Runs the verb; its standard output. `errors_` tells the rest.
+  std::string run(std::vector<std::string> options, int status = 0) {
+    options.insert(options.begin(), "select");
+    VerbOutput done = run_verb(std::move(options));
+    errors_ = done.errors;
+    EXPECT_EQ(done.status, status) << done.output << errors_;
+    return done.output;
   }
 
-  json run_json(std::vector<std::string> options) {
-    const auto file = (folder_ / "answer.json").string();
-    options.insert(options.end(), {"--json", file});
-    run(options);
-    std::ifstream text(file);
-    return json::parse(text);
+  static json run_json(std::vector<std::string> options) {
+    options.insert(options.begin(), "select");
+    return verb_json(std::move(options));
   }
 
-  std::filesystem::path folder_;
+  testbed::ScratchDirectory scratch_;
   std::string errors_;
 };
 
@@ -143,7 +129,7 @@ TEST_F(Select, MalformedTablesAreNamedWithThePlace) {
   run({"--table", write("later.json", "{\"schema\": \"railwave.cost_table/9\"}"), "--bytes", "0"},
       3);
   EXPECT_THAT(errors_, HasSubstr("expected \"railwave.cost_table/1\""));
-  run({"--table", (folder_ / "none.json").string(), "--bytes", "0"}, 2);
+  run({"--table", scratch_.file("none.json"), "--bytes", "0"}, 2);
   EXPECT_THAT(errors_, HasSubstr("No such file"));
 }
 
