@@ -156,14 +156,6 @@ std::span<const std::size_t> DispatchPlan::windows_of(NodePair pair) const {
   return std::span(sends_).subspan(first, first_send_[index_of(pair) + 1] - first);
 }
 
-std::optional<std::size_t> DispatchPlan::window_of(NodePair pair) const {
-  const auto windows = windows_of(pair);
-  RAILWAVE_CHECK(windows.size() <= 1, "pair (%d, %d) sends in %zu windows", pair.source.value,
-                 pair.destination.value, windows.size());
-  if (windows.empty()) return std::nullopt;
-  return windows.front();
-}
-
 std::vector<std::int64_t> DispatchPlan::quotas(NodePair pair) const {
   if (!topology_.has_uneven_rails(pair.source)) {
     return slice_quotas(topology_, counts_, pair, start_[index_of(pair)]);

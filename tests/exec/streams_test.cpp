@@ -12,6 +12,7 @@
 #include "exec/record.hpp"
 #include "exec/segment_map.hpp"
 #include "group/random_phase.hpp"
+#include "plan/only_window.hpp"
 
 namespace {
 
@@ -101,7 +102,7 @@ void check_ends(const Case& c, const Stream& stream, Operation direction) {
   ASSERT_EQ(stream.receiver, forth ? expert_side : owner_side);
   ASSERT_EQ(stream.sender_rail, forth ? stream.rail : far);
   ASSERT_EQ(stream.receiver_rail, forth ? far : stream.rail);
-  ASSERT_EQ(stream.window, *c.plan.window_of(stream.pair));
+  ASSERT_EQ(stream.window, *railwave::plan::only_window(c.plan, stream.pair));
 }
 
 /// Every record of the slice is in one stream, at both ends, with the owners of the definition.

@@ -7,6 +7,7 @@
 #include "plan/birkhoff.hpp"
 #include "plan/dispatch_plan.hpp"
 #include "plan/lower_bound.hpp"
+#include "plan/only_window.hpp"
 #include "plan/pairwise.hpp"
 #include "plan/spray.hpp"
 
@@ -181,7 +182,7 @@ TEST(Spray, RunsTheSubmittedWindows) {
   const Windows submitted{{pair(0, 2)}, {pair(1, 2), pair(0, 1)}};
   const auto plan = DispatchPlan::create(topology, counts, {Path::Spray, submitted}).value();
   EXPECT_EQ(plan.windows(), submitted);
-  EXPECT_EQ(plan.window_of(pair(0, 1)), 1U);
+  EXPECT_EQ(only_window(plan, pair(0, 1)), 1U);
   EXPECT_EQ(plan.rail_loads(pair(0, 1), 1), (Loads{2, 2}));
   EXPECT_EQ(plan.slice(pair(0, 1)).load, (Loads{2, 2}));
 }

@@ -9,6 +9,7 @@
 
 #include "model/descriptors.hpp"
 #include "plan/lower_bound.hpp"
+#include "plan/only_window.hpp"
 #include "plan/table8.hpp"
 #include "plan/waves.hpp"
 
@@ -29,9 +30,9 @@ TEST(DispatchPlan, WavesLeaveOutWhatHasNoRecords) {
   const auto plan = DispatchPlan::create(topology, counts, {Path::Joint, {}}).value();
   const Windows expected{{pair(0, 1), pair(2, 3)}, {pair(3, 2)}};
   EXPECT_EQ(plan.windows(), expected);
-  EXPECT_EQ(plan.window_of(pair(2, 3)), 0U);
-  EXPECT_EQ(plan.window_of(pair(3, 2)), 1U);
-  EXPECT_EQ(plan.window_of(pair(0, 2)), std::nullopt);
+  EXPECT_EQ(only_window(plan, pair(2, 3)), 0U);
+  EXPECT_EQ(only_window(plan, pair(3, 2)), 1U);
+  EXPECT_EQ(only_window(plan, pair(0, 2)), std::nullopt);
 }
 
 TEST(DispatchPlan, SubmittedWindowsKeepTheirOrder) {

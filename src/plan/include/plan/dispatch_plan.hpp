@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,9 +35,6 @@ class DispatchPlan {
   /// The windows in which the pair sends, ascending; none where it has no records. More than one
   /// only on path birkhoff.
   [[nodiscard]] std::span<const std::size_t> windows_of(NodePair pair) const;
-  /// The only window in which the pair sends; none where it has no records.
-  /// REQUIRES: windows_of(pair) has at most one.
-  [[nodiscard]] std::optional<std::size_t> window_of(NodePair pair) const;
   [[nodiscard]] const Topology& topology() const { return topology_; }
   [[nodiscard]] const RailCounts& counts() const { return counts_; }
   /// Which rail carries each record of the pair.
