@@ -4,16 +4,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include <railwave/dtype.hpp>
 
+#include "base/row_format.hpp"
+
 namespace railwave::exec {
 
-/// One running fp32 sum over rows of `hidden` elements, rounded once at the end.
-/// Threads: belongs to one thread; the scratch is reused.
+/// One running fp32 sum over rows of `hidden` elements, rounded once at the end. Adding several
+/// rows at once gives the same bits as one after the other and is faster. Threads: belongs to one
+/// thread; the scratch is reused.
 class RowSum {
  public:
-  /// DType: BF16 or FP32.
+  /// DType: BF16, FP16 or FP32.
   RowSum(DType dtype, std::int64_t hidden);
   /// Starts from +0.
   void reset();
@@ -21,17 +25,23 @@ class RowSum {
   void start(const std::byte* row);
   /// sum += fp32(row), element by element.
   void add(const std::byte* row);
+  /// The same for every row, in this order.
+  void add(std::span<const std::byte* const> rows);
+  /// sum += fp32(weight * fp32(row)): rounded before it is added (expert-major, DESIGN section 4).
+  void add_scaled(const std::byte* row, float weight);
+  /// The same for every row, in this order. Shapes: rows [n], weights [n].
+  void add_scaled(std::span<const std::byte* const> rows, std::span<const float> weights);
   /// Rounds to the row's dtype, nearest even; NaN becomes the quiet NaN.
   void store(std::byte* row) const;
   /// sum += fp32(round(other)): adds another sum as if it had been stored and loaded.
   void add_rounded(const RowSum& other);
 
  private:
-  /// The sum so far plus addend(h), element by element.
-  template <class Addend>
-  void add_each(Addend addend);
+  /// What the sum holds, for an addition that follows.
+  SumStart begin();
 
-  DType dtype_;
+  const RowFormat& format_;
+  std::size_t row_bytes_;
   std::size_t hidden_;
   std::unique_ptr<float[]> sum_;
   bool empty_ = true;  // sum_ holds nothing yet: it is +0
