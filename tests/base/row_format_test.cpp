@@ -112,8 +112,9 @@ std::vector<float> boundaries(DType dtype) {
   const reference::Format format = dtype == DType::FP16      ? reference::kFp16
                                    : dtype == DType::FP8E4M3 ? reference::kFp8E4M3
                                                              : reference::kBf16;
+  const std::uint32_t special = reference::first_special(format);
   std::vector<float> out;
-  for (std::uint32_t low = 0; low < reference::first_special(format); ++low) {
+  for (std::uint32_t low = 0; low < special; ++low) {
     const double below = reference::unlimited(low, format);
     const double middle = (below + reference::unlimited(low + 1, format)) / 2;
     for (const double value : {below, middle}) {
