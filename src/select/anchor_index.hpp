@@ -11,8 +11,8 @@
 
 namespace railwave::select {
 
-/// A point's coordinates in units of 2^-32, each within a few units of the exact one, the payload's
-/// relative to 1 byte.
+/// A point's coordinates in units of 2^-28, so that the squares of gaps fit in 64 bits; each within
+/// a unit or two of the exact one, the payload's relative to 1 byte.
 struct Coordinates {
   std::int64_t payload = 0;
   std::int64_t rail_skew = 0;
@@ -46,6 +46,22 @@ class AnchorIndex {
     std::int64_t receiver_concentration = 0;
     friend bool operator==(const Cell&, const Cell&) = default;
   };
+  /// The anchors of one cell by payload, and where each of about as many equal steps begins.
+  class Entries {
+   public:
+    void add(const Entry& entry) { by_payload_.push_back(entry); }
+    /// Once, after the last add(). REQUIRES: there is one.
+    void sort();
+    /// The first that has no smaller payload.
+    [[nodiscard]] const Entry* at_or_above(std::int64_t payload) const;
+    [[nodiscard]] const Entry* begin() const { return by_payload_.data(); }
+    [[nodiscard]] const Entry* end() const { return by_payload_.data() + by_payload_.size(); }
+
+   private:
+    std::vector<Entry> by_payload_;
+    std::vector<std::uint32_t> step_begin_;  // [steps + 1]
+    int step_bits_ = 0;
+  };
   struct CellHash {
     std::size_t operator()(const Cell& cell) const;
   };
@@ -61,7 +77,7 @@ class AnchorIndex {
   std::int64_t shape_reach_ = 0;
   int cell_bits_ = 0;
   std::vector<Neighbourhood> neighbourhoods_;
-  std::unordered_map<Cell, std::vector<Entry>, CellHash> cells_;
+  std::unordered_map<Cell, Entries, CellHash> cells_;
 };
 
 }  // namespace railwave::select
