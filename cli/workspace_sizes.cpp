@@ -33,6 +33,12 @@ Result<WorkspaceSize> library_size(const WorkspaceOptions& o) {
   CommunicatorOptions options;
   options.max_tokens_per_rank = o.tokens;
   options.max_recv_rows = o.max_recv_rows;
+  if (o.max_recv_rows == 0) {
+    const auto placement = Placement::contiguous(topology->ranks(), topology->ranks());
+    const auto worst = worst_case_recv_rows(*topology, *placement, {o.tokens});
+    if (!worst) return fail(worst.error());
+    options.max_recv_rows = *worst;
+  }
   options.max_hidden = o.hidden;
   options.widest_dtype = dtype_named(o.dtype);
   options.max_top_k = o.top_k;

@@ -58,6 +58,7 @@ int main() {
   CommunicatorOptions options;
   options.self = RankId(rank);
   options.max_tokens_per_rank = kTokens;
+  options.max_recv_rows = kTokens * ranks;  // enough for any routing
   options.max_hidden = kHidden;
   options.widest_dtype = DType::FP32;
   options.max_top_k = 2;

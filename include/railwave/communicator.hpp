@@ -15,6 +15,7 @@
 #include <railwave/path.hpp>
 #include <railwave/phase_report.hpp>
 #include <railwave/placement.hpp>
+#include <railwave/row_layout.hpp>
 #include <railwave/topology.hpp>
 
 namespace railwave {
@@ -38,8 +39,10 @@ struct Deadlines {
 struct CommunicatorOptions {
   RankId self;
   std::int64_t max_tokens_per_rank = 0;  ///< T of any rank in any step, >= 0
-  std::int64_t max_recv_rows = 0;  ///< rows that a rank may receive in a step; 0: P * T, the worst
-  std::int64_t max_hidden = 0;     ///< H of any step, >= 1
+  /// Rows of recv_x of any rank in any step, padding of groups included, >= 1. Memory is reserved
+  /// for them: worst_case_recv_rows() is always enough and rarely needed.
+  std::int64_t max_recv_rows = 0;
+  std::int64_t max_hidden = 0;                         ///< H of any step, >= 1
   DType widest_dtype = DType::BF16;                    ///< the widest element type of any step
   int max_top_k = 1;                                   ///< K of any step, >= 1
   StartPolicy wave_start = StartPolicy::RailBarrier;   ///< RailBarrier, Grant or Free
@@ -51,13 +54,15 @@ struct CommunicatorOptions {
   Deadlines deadlines{};
 };
 
-/// A finished dispatch, for its combine. Cheap to copy; immutable; any number may be outstanding.
+/// A finished dispatch, for its combine and to be repeated. Cheap to copy; immutable; any number
+/// may be outstanding.
 class Handle {
  public:
   Handle() = default;
   [[nodiscard]] bool valid() const { return state_ != nullptr; }
-  /// Rows that this rank received, which combine wants back.
+  /// Rows that this rank received, padding of groups included: combine wants as many back.
   [[nodiscard]] std::int64_t rows() const;
+  [[nodiscard]] RowLayout layout() const;
 
  private:
   friend class comm::Group;
@@ -66,45 +71,70 @@ class Handle {
 
 /// Input of one dispatch. Borrowed until the call returns.
 /// Shapes: T tokens, K slots, H hidden elements.
+///
+/// With a handle the dispatch of that handle is repeated with other rows: nothing is counted or
+/// planned, and every row goes where it went. That is the backward pass of combine. Routing, path,
+/// windows, layout and alignment are then the handle's; topk_idx, topk_weights and windows must be
+/// empty, and tokens as many as before. The type and the width of rows may differ.
 struct DispatchArguments {
-  const void* x = nullptr;  ///< [T, H] of dtype
+  const void* x = nullptr;          ///< [T, H] of dtype
+  std::span<const float> scales{};  ///< [T, ceil(H / 128)] with FP8E4M3, else empty
   std::int64_t tokens = 0;
   std::int64_t hidden = 0;
-  DType dtype = DType::BF16;  ///< BF16 or FP32
+  DType dtype = DType::BF16;
   int top_k = 0;
-  std::span<const std::int64_t> topk_idx;  ///< [T, K], -1: no expert
-  std::span<const float> topk_weights{};   ///< [T, K], or empty: all 1
+  std::span<const std::int64_t> topk_idx{};  ///< [T, K], -1: no expert
+  std::span<const float> topk_weights{};     ///< [T, K], or empty: all 1
   Path path = Path::Joint;
-  Windows windows{};              ///< the caller's windows; empty: one with every pair
-  int expert_alignment = 1;       ///< counts per local expert are rounded up to it
-  std::span<std::byte> recv_x{};  ///< where rows go, apart from x; empty: the result owns them
+  Windows windows{};  ///< the caller's windows; empty: one with every pair
+  RowLayout layout = RowLayout::RankMajor;
+  int expert_alignment = 1;  ///< counts per local expert are rounded up to it; expert-major: groups
+  Handle handle{};           ///< repeats its dispatch
+  std::span<std::byte> recv_x{};   ///< where rows go, apart from x; empty: the result owns them
+  std::span<float> recv_scales{};  ///< where scales go, apart from scales; empty: as recv_x
 };
 
-/// Result of one dispatch, rank-major: one row per (token, this rank), ordered by (source rank,
-/// token). Shapes: Nr rows.
+/// Result of one dispatch. Shapes: Nr rows, S = ceil(H / 128) scales.
+/// Rank-major: one row per (token, this rank), by (source rank, token). Expert-major: one row per
+/// (token, slot), grouped by local expert, by (source rank, token, slot) in a group; each group is
+/// padded to the alignment with rows of zeros.
 struct Received {
-  std::int64_t rows = 0;                        ///< Nr
-  std::byte* x = nullptr;                       ///< [Nr, H], in recv_x or in `storage`
-  std::vector<std::int64_t> topk_idx;           ///< [Nr, K] local expert or -1
-  std::vector<float> topk_weights;              ///< [Nr, K], 0 where topk_idx is -1
+  std::int64_t rows = 0;               ///< Nr, padding included
+  std::byte* x = nullptr;              ///< [Nr, H], in recv_x or in `storage`
+  float* scales = nullptr;             ///< [Nr, S] with FP8E4M3, in recv_scales or `scale_storage`
+  std::vector<std::int64_t> topk_idx;  ///< [Nr, K] local expert or -1; expert-major: empty
+  std::vector<float> topk_weights;     ///< [Nr, K], 0 where topk_idx is -1; expert-major: [Nr],
+                                       ///< 0 in padding
   std::vector<std::int64_t> tokens_per_expert;  ///< [local experts] rounded up to the alignment
+  std::vector<std::int64_t> unaligned_tokens_per_expert;  ///< [local experts] (token, slot) pairs
+  std::vector<std::int64_t> expert_offsets;  ///< [local experts + 1] first row of each group, and
+                                             ///< Nr; rank-major: empty
   Handle handle;
   PhaseReport report;
   std::vector<std::byte> storage;
+  std::vector<float> scale_storage;
 };
 
-/// Input of one combine. Borrowed until the call returns. The caller has applied the weights, by
-/// the rules of IEEE 754: a row of Inf with weight 0 is NaN. A slot of -1 adds nothing. Sums start
-/// from +0, so a lone -0 comes out as +0; a NaN comes out as the quiet NaN without payload.
+/// Input of one combine. Borrowed until the call returns. It is the backward pass of dispatch, too.
+/// In the rank-major layout the caller has applied the weights, in the expert-major layout combine
+/// can (`apply_weights`): by the rules of IEEE 754 either way, a row of Inf with weight 0 is NaN. A
+/// slot of -1 adds nothing, padding neither. Sums start from +0, so a lone -0 comes out as +0; a
+/// NaN comes out as the quiet NaN without payload. All ranks give the same two flags.
 struct CombineArguments {
   Handle handle;
-  const void* x = nullptr;  ///< [rows, H] of dtype: one row for each received row
+  const void* x = nullptr;  ///< [rows, H] of dtype: one row for each received row, padding included
   std::int64_t rows = 0;
   std::int64_t hidden = 0;
-  DType dtype = DType::BF16;
+  DType dtype = DType::BF16;    ///< BF16, FP16 or FP32
   std::span<std::byte> out{};   ///< [T, H] of dtype, apart from x
   const void* bias0 = nullptr;  ///< [T, H] or null
   const void* bias1 = nullptr;  ///< [T, H] or null
+  /// [rows, K], expert-major [rows]; needed by the two flags. Weights of slots that are not this
+  /// rank's must be 0, as in Received.
+  std::span<const float> topk_weights{};
+  bool apply_weights = false;   ///< expert-major: a row counts as fp32(weight) x fp32(row)
+  bool return_weights = false;  ///< brings the weights back, summed over ranks for each slot
+  std::span<float> out_topk_weights{};  ///< [T, K] with return_weights
 };
 
 /// What a group reserves per rank beyond the caller's buffers, in bytes.
@@ -134,6 +164,7 @@ class Communicator {
 
   /// Sends every token to the ranks that own its experts.
   /// Errors: InvalidArgument and CapacityExceeded for own input, PeerRejected for another rank's,
+  /// CapacityExceeded on all ranks when one would receive more rows than it has room for,
   /// Mismatch, Timeout, PeerFailed, StaleHandle.
   Result<Received> dispatch(const DispatchArguments& arguments);
   /// Brings the rows back and sums them at their tokens. Returns what it saw.
@@ -150,6 +181,20 @@ class Communicator {
   explicit Communicator(std::unique_ptr<comm::Group> group);
   std::unique_ptr<comm::Group> group_;
 };
+
+/// For which steps worst_case_recv_rows() answers.
+struct WorstCase {
+  std::int64_t tokens_per_rank = 0;
+  RowLayout layout = RowLayout::RankMajor;
+  int top_k = 1;             ///< counts in the expert-major layout only
+  int expert_alignment = 1;  ///< counts in the expert-major layout only
+};
+
+/// The most rows that any rank can receive, when all tokens choose its experts: P T, in the
+/// expert-major layout P T K and the padding of the rank with the most experts. The same on every
+/// rank. Errors: InvalidArgument for negative numbers and products beyond 64 bits.
+Result<std::int64_t> worst_case_recv_rows(const Topology& topology, const Placement& placement,
+                                          const WorstCase& worst);
 
 /// The size that create() would reserve on options.self, without making a group.
 Result<WorkspaceSize> workspace_size(const Topology& topology, const CommunicatorOptions& options);

@@ -23,6 +23,14 @@ constexpr std::int64_t element_bytes(DType dtype) {
   return 0;
 }
 
+/// Elements of a row that share one float32 scale in FP8E4M3 (DESIGN section 4).
+constexpr std::int64_t kScaleBlock = 128;
+
+/// float32 scales of a row: ceil(H / 128) in FP8E4M3, none in the other types.
+constexpr std::int64_t scales_per_row(DType dtype, std::int64_t hidden) {
+  return dtype == DType::FP8E4M3 ? (hidden + kScaleBlock - 1) / kScaleBlock : 0;
+}
+
 /// "bf16", "fp32", "fp16" or "fp8_e4m3".
 constexpr std::string_view to_string(DType dtype) {
   switch (dtype) {

@@ -8,4 +8,5 @@
 #include <railwave/path.hpp>          // IWYU pragma: export
 #include <railwave/phase_report.hpp>  // IWYU pragma: export
 #include <railwave/placement.hpp>     // IWYU pragma: export
+#include <railwave/row_layout.hpp>    // IWYU pragma: export
 #include <railwave/topology.hpp>      // IWYU pragma: export

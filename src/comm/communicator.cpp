@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include <railwave/communicator.hpp>
 
+#include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "comm/group.hpp"
 #include "comm/group_settings.hpp"
@@ -10,6 +14,8 @@
 namespace railwave {
 
 std::int64_t Handle::rows() const { return state_ ? state_->rows : 0; }
+
+RowLayout Handle::layout() const { return state_ ? state_->layout : RowLayout::RankMajor; }
 
 Communicator::Communicator(std::unique_ptr<comm::Group> group) : group_(std::move(group)) {}
 Communicator::Communicator(Communicator&&) noexcept = default;
@@ -49,9 +55,29 @@ std::uint64_t Communicator::operations() const { return group_->operations(); }
 
 WorkspaceSize Communicator::workspace() const { return group_->workspace(); }
 
+Result<std::int64_t> worst_case_recv_rows(const Topology& topology, const Placement& placement,
+                                          const WorstCase& worst) {
+  const bool expert_major = worst.layout == RowLayout::ExpertMajor;
+  std::int64_t most_experts = 0;
+  for (int p = 0; p < placement.ranks(); ++p) {
+    most_experts =
+        std::max(most_experts, static_cast<std::int64_t>(placement.owned(RankId(p)).size()));
+  }
+  const auto tokens = checked_mul(worst.tokens_per_rank, topology.ranks());
+  const auto rows = tokens ? checked_mul(*tokens, expert_major ? worst.top_k : 1) : std::nullopt;
+  const std::int64_t padding = expert_major ? most_experts * (worst.expert_alignment - 1LL) : 0;
+  const auto all = rows ? checked_add(*rows, padding) : std::nullopt;
+  if (worst.tokens_per_rank < 0 || worst.top_k < 1 || worst.expert_alignment < 1 || !all) {
+    return fail(ErrorCode::InvalidArgument, "tokens_per_rank",
+                fmt::format("{} tokens per rank, top_k {}, alignment {}: no count of rows",
+                            worst.tokens_per_rank, worst.top_k, worst.expert_alignment));
+  }
+  return *all;
+}
+
 Result<WorkspaceSize> workspace_size(const Topology& topology, const CommunicatorOptions& options) {
   RAILWAVE_TRY(comm::check_sizes(topology, options));
-  const exec::Limits limits = comm::limits_of(topology, options);
+  const exec::Limits limits = comm::limits_of(options);
   WorkspaceSize size;
   size.segment = exec::SegmentMap::of(topology, limits, options.self).bytes;
   const NodeId node = topology.node_of(options.self);

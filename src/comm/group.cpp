@@ -40,10 +40,7 @@ class Group::Call {
 
 Group::Group(const Topology& topology, const Placement& placement,
              const CommunicatorOptions& options)
-    : topology_(topology),
-      placement_(placement),
-      options_(options),
-      limits_(limits_of(topology, options)) {}
+    : topology_(topology), placement_(placement), options_(options), limits_(limits_of(options)) {}
 
 Result<std::unique_ptr<Group>> Group::create(const Topology& topology, const Placement& placement,
                                              const CommunicatorOptions& options, Wiring wiring) {

@@ -11,6 +11,7 @@
 #include "base/fail.hpp"
 #include "exec/majority.hpp"
 #include "exec/record.hpp"
+#include "exec/row_shape.hpp"
 
 namespace railwave::comm {
 namespace {
@@ -70,11 +71,16 @@ Status check_policies(const CommunicatorOptions& o) {
   return {};
 }
 
+/// Rows of the widest type; the scales make short fp8 rows the longest ones.
+std::int64_t max_row_bytes(const CommunicatorOptions& o) {
+  return std::max(exec::RowShape::of(o.widest_dtype, o.max_hidden).bytes(),
+                  exec::RowShape::of(DType::FP8E4M3, o.max_hidden).bytes());
+}
+
 /// Keeps every size of a segment far from overflow: rows and stages are sums of such products.
 Status check_memory(const Topology& topology, const CommunicatorOptions& o) {
   const std::int64_t rows = std::max(o.max_recv_rows, o.max_tokens_per_rank * topology.ranks());
-  const std::int64_t record =
-      o.max_hidden * element_bytes(o.widest_dtype) + exec::record_meta_bytes(o.max_top_k);
+  const std::int64_t record = max_row_bytes(o) + exec::record_meta_bytes(o.max_top_k);
   if (rows <= kMostBytes / record) return {};
   return bad(o, "max_recv_rows", rows, "such that rows x bytes of a row are at most 2^44");
 }
@@ -88,17 +94,16 @@ Status check_sizes(const Topology& topology, const CommunicatorOptions& o) {
   if (o.max_tokens_per_rank < 0 || o.max_tokens_per_rank > kMost / topology.ranks()) {
     return bad(o, "max_tokens_per_rank", o.max_tokens_per_rank, "in 0 .. 2^31 / ranks");
   }
-  if (o.max_recv_rows < 0 || o.max_recv_rows > kMost) {
-    return bad(o, "max_recv_rows", o.max_recv_rows, "in 0 .. 2^31");
+  if (o.max_recv_rows < 1 || o.max_recv_rows > kMost) {
+    return bad(o, "max_recv_rows", o.max_recv_rows,
+               "in 1 .. 2^31; worst_case_recv_rows() says how many can come");
   }
   if (o.max_hidden < 1 || o.max_hidden > kMost / 4) {
     return bad(o, "max_hidden", o.max_hidden, "in 1 .. 2^29");
   }
   if (o.max_top_k < 1) return bad(o, "max_top_k", o.max_top_k, "at least 1");
-  if (o.widest_dtype != DType::BF16 && o.widest_dtype != DType::FP32) {
-    return fail(
-        ErrorCode::Unsupported, o.self, "widest_dtype",
-        fmt::format("{} rows can not be moved yet; use bf16 or fp32", to_string(o.widest_dtype)));
+  if (to_string(o.widest_dtype) == "?") {
+    return bad(o, "widest_dtype", static_cast<int>(o.widest_dtype), "an element type");
   }
   if (o.chunk_bytes < 1 || o.chunk_bytes > kMost) {
     return bad(o, "chunk_bytes", o.chunk_bytes, "in 1 .. 2^31");
@@ -159,12 +164,11 @@ Status agree_on_settings(AllGather& all_gather, const Topology& topology,
   return {};
 }
 
-exec::Limits limits_of(const Topology& topology, const CommunicatorOptions& options) {
+exec::Limits limits_of(const CommunicatorOptions& options) {
   exec::Limits limits;
   limits.max_tokens = options.max_tokens_per_rank;
-  limits.max_recv_rows = options.max_recv_rows > 0 ? options.max_recv_rows
-                                                   : options.max_tokens_per_rank * topology.ranks();
-  limits.max_row_bytes = options.max_hidden * element_bytes(options.widest_dtype);
+  limits.max_recv_rows = options.max_recv_rows;
+  limits.max_row_bytes = max_row_bytes(options);
   limits.max_top_k = options.max_top_k;
   limits.chunk_bytes = options.chunk_bytes;
   limits.send_slots = options.send_slots;

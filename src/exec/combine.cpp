@@ -17,6 +17,36 @@ void publish_rows(const CombineContext& context) {
   context.rows->publish();
 }
 
+void NodeSum::take(const RowRefs& rows, std::size_t index) {
+  const std::span refs(rows.refs.data() + rows.first[index],
+                       rows.first[index + 1] - rows.first[index]);
+  sum_.reset();
+  rows_.clear();
+  for (const RowRef& ref : refs) {
+    rows_.push_back(context_.rows->row(ref.local, ref.row).elements);
+  }
+  if (context_.return_weights || context_.apply_weights) take_weights(refs);
+  if (context_.apply_weights) {
+    sum_.add_scaled(rows_, row_weights_);
+  } else {
+    sum_.add(rows_);
+  }
+}
+
+void NodeSum::take_weights(std::span<const RowRef> refs) {
+  weights_.reset();
+  row_weights_.clear();
+  for (const RowRef& ref : refs) {
+    const float* weights = context_.rows->weights(ref.local, ref.row);
+    row_weights_.push_back(*weights);
+    if (context_.handle->layout == RowLayout::ExpertMajor) {
+      weights_.add(ref.slot, *weights);
+    } else {
+      weights_.add_all(reinterpret_cast<const std::byte*>(weights));
+    }
+  }
+}
+
 namespace {
 
 /// Are the rows of records or tokens first .. end - 1 here?
@@ -30,7 +60,7 @@ bool all_here(const CombineContext& context, const RowRefs& rows, std::size_t fi
 }  // namespace
 
 CombineSource::CombineSource(const CombineContext& context)
-    : context_(context), sum_(context.dtype, context.hidden) {}
+    : context_(context), partial_(context_) {}
 
 const RowRefs& CombineSource::rows_of(const Stream& stream) const {
   const auto& forwarded = context_.handle->forwarded;
@@ -51,14 +81,13 @@ void CombineSource::pack(const Stream& stream, std::int64_t first, std::int64_t 
                          std::byte* out) {
   const auto begin = Clock::now();
   const RowRefs& rows = rows_of(stream);
-  for (std::int64_t i = first; i < first + count; ++i, out += context_.shape.row_bytes) {
-    const auto record = static_cast<std::size_t>(i);
-    sum_.reset();
-    for (std::size_t r = rows.first[record]; r < rows.first[record + 1]; ++r) {
-      const RowRef& ref = rows.refs[r];
-      sum_.add(context_.rows->row(ref.local, ref.row));
+  std::byte* row = out + count * context_.shape.meta_bytes;
+  for (std::int64_t i = first; i < first + count; ++i, row += context_.shape.row_bytes) {
+    partial_.take(rows, static_cast<std::size_t>(i));
+    partial_.sum().store(row);
+    if (context_.return_weights) {
+      partial_.weights().store(out + (i - first) * context_.shape.meta_bytes);
     }
-    sum_.store(out);
   }
   seconds_ += seconds_since(begin);
 }
@@ -85,7 +114,8 @@ CombineReader::CombineReader(const CombineContext& context, const Phase& phase,
       out_(out),
       there_(phase.streams().inbound.size(), 0),
       sum_(context.dtype, context.hidden),
-      own_(context.dtype, context.hidden) {
+      weights_(context.handle->top_k),
+      own_(context_) {
   find_parts();
   for (std::int64_t t = 0; t < context.handle->tokens; ++t) {
     waiting_.push_back(static_cast<std::size_t>(t));
@@ -129,12 +159,18 @@ bool CombineReader::ready(std::size_t token) const {
 void CombineReader::add_own_node(std::size_t token) {
   const RowRefs& rows = context_.handle->own_node;
   if (rows.first[token] == rows.first[token + 1]) return;
-  own_.reset();
-  for (std::size_t r = rows.first[token]; r < rows.first[token + 1]; ++r) {
-    const RowRef& ref = rows.refs[r];
-    own_.add(context_.rows->row(ref.local, ref.row));
+  own_.take(rows, token);
+  sum_.add_rounded(own_.sum());
+  if (context_.return_weights) weights_.add_all(own_.weights());
+}
+
+void CombineReader::add_part(const Part& part) {
+  const Stream& stream = phase_.streams().inbound[part.stream];
+  const std::byte* stage = phase_.stage_of(stream);
+  sum_.add(stage + context_.shape.row_offset(part.position, stream.records));
+  if (context_.return_weights) {
+    weights_.add_all(stage + context_.shape.meta_offset(part.position));
   }
-  sum_.add_rounded(own_);
 }
 
 void CombineReader::reduce(std::size_t token) {
@@ -142,6 +178,7 @@ void CombineReader::reduce(std::size_t token) {
   const HandleState& handle = *context_.handle;
   const NodeId self = context_.engine->node();
   sum_.reset();
+  weights_.reset();
   // A bias alone starts the sum, whichever of the two it is.
   const std::byte* first = out_.bias0 != nullptr ? out_.bias0 : out_.bias1;
   if (first != nullptr) sum_.start(first + at);
@@ -153,11 +190,14 @@ void CombineReader::reduce(std::size_t token) {
       add_own_node(token);
       own_added = true;
     }
-    const Stream& stream = phase_.streams().inbound[part.stream];
-    sum_.add(phase_.stage_of(stream) + context_.shape.row_offset(part.position, stream.records));
+    add_part(part);
   }
   if (!own_added) add_own_node(token);
   sum_.store(out_.out + at);
+  if (context_.return_weights) {
+    weights_.store(reinterpret_cast<std::byte*>(out_.weights +
+                                                static_cast<std::int64_t>(token) * handle.top_k));
+  }
 }
 
 }  // namespace railwave::exec

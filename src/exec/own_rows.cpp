@@ -16,17 +16,29 @@ NodeRows::NodeRows(const Setup& setup)
       readers_(setup.maps.size()),
       copied_(static_cast<std::size_t>(setup.rows)) {
   for (std::size_t local = 0; local < setup.maps.size(); ++local) {
-    base_.push_back(published(static_cast<int>(local)));
+    const SegmentMap& map = setup.maps[local];
+    // A neighbour's segment is only read: row(), weights() and meta() give it out as const.
+    published_.push_back(
+        const_cast<std::byte*>(setup.engine->fabric().segment(static_cast<int>(local)).data()) +
+        map.rows + static_cast<std::int64_t>(setup.step & 1) * map.rows_stride);
   }
-  base_[static_cast<std::size_t>(local_)] = setup.own;
   here_[static_cast<std::size_t>(local_)] = true;
 }
 
-std::byte* NodeRows::published(int local) const {
-  const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local)];
-  // A neighbour's segment is only read: row() and meta() give it out as const.
-  return const_cast<std::byte*>(setup_.engine->fabric().segment(local).data()) + map.rows +
-         static_cast<std::int64_t>(setup_.step & 1) * map.rows_stride;
+RowView NodeRows::own_row(std::int64_t index) const {
+  const std::int64_t at = place(index);
+  return {setup_.own + at * setup_.shape.element_bytes,
+          setup_.scales + at * setup_.shape.scale_bytes};
+}
+
+std::byte* NodeRows::published_weights(int local, std::int64_t index) const {
+  return published(local) + setup_.maps[static_cast<std::size_t>(local)].metas +
+         index * setup_.weights_per_row * 4;
+}
+
+const float* NodeRows::weights(int local, std::int64_t index) const {
+  if (local == local_) return setup_.weights + place(index) * setup_.weights_per_row;
+  return reinterpret_cast<const float*>(published_weights(local, index));
 }
 
 void NodeRows::copy_for(int reader, std::int64_t row) {
@@ -35,8 +47,10 @@ void NodeRows::copy_for(int reader, std::int64_t row) {
   const auto index = static_cast<std::size_t>(row);
   if (copied_[index]) return;
   copied_[index] = true;
-  const std::int64_t at = row * setup_.row_bytes;
-  std::memcpy(published(local_) + at, setup_.own + at, static_cast<std::size_t>(setup_.row_bytes));
+  own_row(row).pack(setup_.shape, published(local_) + row * setup_.shape.bytes());
+  if (setup_.weights_per_row == 0) return;
+  std::memcpy(published_weights(local_, row), weights(local_, row),
+              static_cast<std::size_t>(4 * setup_.weights_per_row));
 }
 
 void NodeRows::publish() {
@@ -83,18 +97,25 @@ namespace {
 /// Writes metas in one pass over the tokens.
 class MetaWriter {
  public:
-  MetaWriter(const Topology& topology, const Placement& placement, RankId self, int top_k,
+  MetaWriter(const RankEngine& engine, const Placement& placement, const OwnTokens& tokens,
              std::byte* metas)
-      : topology_(topology),
+      : topology_(engine.topology()),
         placement_(placement),
-        self_(self),
-        top_k_(top_k),
-        meta_bytes_(record_meta_bytes(top_k)),
+        self_(engine.self()),
+        tokens_(tokens),
+        top_k_(tokens.routing.top_k),
+        meta_bytes_(record_meta_bytes(top_k_)),
         metas_(metas),
-        next_row_(static_cast<std::size_t>(topology.ranks()), 0),
-        slots_(static_cast<std::size_t>(top_k)) {}
+        next_row_(static_cast<std::size_t>(topology_.ranks()), 0),
+        slots_(static_cast<std::size_t>(top_k_)) {}
 
-  /// Finds where each node's group begins. REQUIRES: before the first token.
+  void write_all() {
+    place_groups(tokens_.routing);
+    for (std::int64_t token = 0; token < tokens_.routing.tokens; ++token) write(token);
+  }
+
+ private:
+  /// Finds where each node's group begins.
   void place_groups(const Routing& routing) {
     next_meta_.assign(static_cast<std::size_t>(topology_.nodes()) + 1, 0);
     for (std::int64_t token = 0; token < routing.tokens; ++token) {
@@ -103,10 +124,9 @@ class MetaWriter {
     for (std::size_t n = 1; n < next_meta_.size(); ++n) next_meta_[n] += next_meta_[n - 1];
   }
 
-  void write(const OwnTokens& tokens, std::int64_t token) {
-    const Routing& routing = tokens.routing;
-    number_rows(tokens, token);
-    for (const NodeId node : nodes_of(routing, token)) {
+  void write(std::int64_t token) {
+    number_rows(token);
+    for (const NodeId node : nodes_of(tokens_.routing, token)) {
       std::byte* at = metas_ + next_meta_[node.index()]++ * meta_bytes_;
       RecordMeta::write_head(at, static_cast<std::uint32_t>(self_.value),
                              static_cast<std::uint32_t>(token));
@@ -116,23 +136,24 @@ class MetaWriter {
     }
   }
 
- private:
-  /// Gives each copy of the token its number among the rows (self -> rank).
-  void number_rows(const OwnTokens& tokens, std::int64_t token) {
+  /// Gives each copy of the token its number among the rows (self -> rank): one for the slots of
+  /// a rank, in the expert-major layout one for each slot.
+  void number_rows(std::int64_t token) {
     const std::size_t first = static_cast<std::size_t>(token) * slots_.size();
+    const bool one_each = tokens_.layout == RowLayout::ExpertMajor;
     for (std::size_t k = 0; k < slots_.size(); ++k) {
       RecordSlot& slot = slots_[k];
       slot = RecordSlot{};
-      slot.expert = static_cast<std::int32_t>(tokens.routing.topk_idx[first + k]);
+      slot.expert = static_cast<std::int32_t>(tokens_.routing.topk_idx[first + k]);
       if (slot.expert < 0) continue;
-      slot.weight = tokens.topk_weights.empty() ? 1.0F : tokens.topk_weights[first + k];
+      slot.weight = tokens_.topk_weights.empty() ? 1.0F : tokens_.topk_weights[first + k];
       const RankId owner = placement_.owner(ExpertId(slot.expert));
       const auto same = std::find_if(
           slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(k),
           [&](const RecordSlot& earlier) {
             return earlier.expert >= 0 && placement_.owner(ExpertId(earlier.expert)) == owner;
           });
-      const bool seen = same != slots_.begin() + static_cast<std::ptrdiff_t>(k);
+      const bool seen = !one_each && same != slots_.begin() + static_cast<std::ptrdiff_t>(k);
       slot.row = seen ? same->row : next_row_[owner.index()]++;
     }
   }
@@ -153,6 +174,7 @@ class MetaWriter {
   const Topology& topology_;
   const Placement& placement_;
   RankId self_;
+  const OwnTokens& tokens_;
   int top_k_;
   std::int64_t meta_bytes_;
   std::byte* metas_;
@@ -164,14 +186,23 @@ class MetaWriter {
 
 }  // namespace
 
+namespace {
+
+std::byte* own_metas(RankEngine& engine, const SegmentMap& map, std::uint64_t step) {
+  return engine.fabric().own().data() + map.rows +
+         static_cast<std::int64_t>(step & 1) * map.rows_stride + map.metas;
+}
+
+}  // namespace
+
 void write_metas(RankEngine& engine, const SegmentMap& map, const Placement& placement,
                  const OwnTokens& tokens, std::uint64_t step) {
-  std::byte* rows = engine.fabric().own().data() + map.rows +
-                    static_cast<std::int64_t>(step & 1) * map.rows_stride;
-  MetaWriter writer(engine.topology(), placement, engine.self(), tokens.routing.top_k,
-                    rows + map.metas);
-  writer.place_groups(tokens.routing);
-  for (std::int64_t token = 0; token < tokens.routing.tokens; ++token) writer.write(tokens, token);
+  MetaWriter(engine, placement, tokens, own_metas(engine, map, step)).write_all();
+}
+
+void write_metas(RankEngine& engine, const SegmentMap& map, std::span<const std::byte> metas,
+                 std::uint64_t step) {
+  std::copy(metas.begin(), metas.end(), own_metas(engine, map, step));
 }
 
 std::int64_t first_meta(const StepCounts& counts, RankId owner, NodeId destination) {

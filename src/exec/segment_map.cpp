@@ -32,7 +32,8 @@ struct StageNeed {
 /// Most that can end at `rank` from the lanes of one slice on one rail.
 void add_slice(const Topology& topology, const Limits& limits, NodePair slice, bool backwards,
                RankId rank, StageNeed& need) {
-  const std::int64_t meta = backwards ? 0 : record_meta_bytes(limits.max_top_k);
+  const std::int64_t meta =
+      backwards ? weights_meta_bytes(limits.max_top_k) : record_meta_bytes(limits.max_top_k);
   const std::int64_t record = round_up(meta + limits.max_row_bytes, kLine);
   for (int r = 0; r < topology.rails(); ++r) {
     const RailId rail(r);
@@ -92,8 +93,9 @@ SegmentMap SegmentMap::of(const Topology& topology, const Limits& limits, RankId
   map.metas =
       round_up(std::max(limits.max_tokens, limits.max_recv_rows) * limits.max_row_bytes, kLine);
   const std::int64_t groups = std::min<std::int64_t>(nodes, limits.max_top_k);
-  map.rows_stride =
-      round_up(map.metas + limits.max_tokens * groups * record_meta_bytes(limits.max_top_k), kLine);
+  const std::int64_t metas = limits.max_tokens * groups * record_meta_bytes(limits.max_top_k);
+  const std::int64_t weights = limits.max_recv_rows * limits.max_top_k * 4;
+  map.rows_stride = round_up(map.metas + std::max(metas, weights), kLine);
   map.rows = bump.take(2 * map.rows_stride);
   map.stage_bytes = std::max(forth.bytes, back.bytes);
   map.stage = bump.take(map.stage_bytes);

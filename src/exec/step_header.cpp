@@ -37,13 +37,18 @@ struct Agreed {
   std::uint64_t (*value)(const StepHeader&);
 };
 
-constexpr std::array<Agreed, 8> kAgreed{
+constexpr std::array<Agreed, 11> kAgreed{
     {{"step", [](const StepHeader& h) { return h.step; }},
      {"operation", [](const StepHeader& h) { return static_cast<std::uint64_t>(h.operation); }},
      {"path", [](const StepHeader& h) { return static_cast<std::uint64_t>(h.path); }},
      {"dtype", [](const StepHeader& h) { return static_cast<std::uint64_t>(h.dtype); }},
      {"top_k", [](const StepHeader& h) -> std::uint64_t { return h.top_k; }},
      {"hidden", [](const StepHeader& h) -> std::uint64_t { return h.hidden; }},
+     {"layout", [](const StepHeader& h) -> std::uint64_t { return h.flags & kExpertMajor; }},
+     {"return_weights",
+      [](const StepHeader& h) -> std::uint64_t { return h.flags & kReturnWeights; }},
+     {"apply_weights",
+      [](const StepHeader& h) -> std::uint64_t { return h.flags & kApplyWeights; }},
      {"handle", [](const StepHeader& h) { return h.handle_step; }},
      {"windows", [](const StepHeader& h) { return h.windows_hash; }}}};
 
@@ -57,7 +62,7 @@ void encode(const StepHeader& header, int nodes, std::span<std::byte> out) {
   put(at, header.dtype);
   put(at, header.top_k);
   put(at, header.hidden);
-  put(at, std::uint32_t{0});
+  put(at, header.flags);
   put(at, header.step);
   put(at, header.handle_step);
   put(at, header.windows_hash);
@@ -77,7 +82,7 @@ StepHeader decode_step_header(std::span<const std::byte> bytes, int nodes, int r
   header.dtype = take<DType>(at);
   header.top_k = take<std::uint32_t>(at);
   header.hidden = take<std::uint32_t>(at);
-  (void)take<std::uint32_t>(at);
+  header.flags = take<std::uint32_t>(at);
   header.step = take<std::uint64_t>(at);
   header.handle_step = take<std::uint64_t>(at);
   header.windows_hash = take<std::uint64_t>(at);
@@ -133,10 +138,14 @@ Status agree(std::span<const StepHeader> headers) {
 Status check_counts(std::span<const StepHeader> headers, std::int64_t max_tokens) {
   for (std::size_t p = 0; p < headers.size(); ++p) {
     const StepHeader& header = headers[p];
-    const auto too_many = [&](std::uint32_t count) { return count > header.tokens; };
+    const std::uint64_t rows_of_token = (header.flags & kExpertMajor) != 0 ? header.top_k : 1;
+    const auto at_most = [](std::uint64_t most) {
+      return [most](std::uint32_t count) { return count <= most; };
+    };
     if (header.tokens <= max_tokens &&
-        std::none_of(header.records.begin(), header.records.end(), too_many) &&
-        std::none_of(header.copies.begin(), header.copies.end(), too_many)) {
+        std::all_of(header.records.begin(), header.records.end(), at_most(header.tokens)) &&
+        std::all_of(header.copies.begin(), header.copies.end(),
+                    at_most(header.tokens * rows_of_token))) {
       continue;
     }
     return fail(ErrorCode::ProtocolViolation, RankId(p), "records",

@@ -65,6 +65,7 @@ std::vector<std::string> loopback_bits(const ReplayOptions& options) {
         CommunicatorOptions group;
         group.self = self;
         group.max_tokens_per_rank = work->max_tokens;
+        group.max_recv_rows = work->max_recv_rows;
         group.max_hidden = kHidden;
         group.max_top_k = work->top_k;
         return group;

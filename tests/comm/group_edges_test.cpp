@@ -22,6 +22,7 @@ CommunicatorOptions small(RankId self) {
   CommunicatorOptions options;
   options.self = self;
   options.max_tokens_per_rank = 4;
+  options.max_recv_rows = 16;
   options.max_hidden = 8;
   options.widest_dtype = DType::FP32;
   return options;

@@ -76,6 +76,7 @@ CommunicatorOptions settings(RankId self) {
   CommunicatorOptions options;
   options.self = self;
   options.max_tokens_per_rank = 4;
+  options.max_recv_rows = 16;
   options.max_hidden = 8;
   options.widest_dtype = DType::FP32;
   options.deadlines = {milliseconds(400), milliseconds(400), milliseconds(400)};

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/cases/on_cluster.hpp"
-#include "group/random_phase.hpp"
+#include "group/phase_check.hpp"
 #include "testbed/emulated_cluster.hpp"
 
 namespace {

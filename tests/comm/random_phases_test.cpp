@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "group/random_phase.hpp"
+#include "group/phase_check.hpp"
 #include "group/thread_world.hpp"
 
 namespace {

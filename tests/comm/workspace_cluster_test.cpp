@@ -30,6 +30,7 @@ std::int64_t proportional_bytes() {
 void fill(cases::Rank& rank, const std::vector<std::string>&) {
   auto options =
       cases::options_for(rank, kTokens, kHidden, railwave::DType::BF16, rank.topology.ranks());
+  options.max_recv_rows = kTokens * rank.topology.ranks();
   full::Load load(kTokens, kHidden, rank.topology.ranks());
   const int ranks = rank.topology.ranks();
   auto group = rank.make(*railwave::Placement::contiguous(ranks, ranks), options);

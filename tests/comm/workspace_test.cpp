@@ -73,7 +73,7 @@ Stage stage_of(const Plain& c, const Sizes& z, int node, int local, bool combine
       for (std::size_t i = 0; i < near.size(); ++i) {
         if ((combine ? near[i] : far[i % far.size()]) != local) continue;
         const int64_t records = ceil_of(most, static_cast<int64_t>(near.size()));
-        stage.bytes += records * up(z.row + (combine ? 0 : z.meta));
+        stage.bytes += records * up(z.row + (combine ? up(4 * z.top_k, 8) : z.meta));
         ++stage.streams;
       }
     }
@@ -94,18 +94,20 @@ int64_t segment_of(const Plain& c, const Sizes& z, int node, int local) {
   }
   sum += 2 * up(header) + 2 * nodes * up(most * header);
   sum += 2 * up(up(std::max(z.tokens, z.recv_rows) * z.row) +
-                z.tokens * std::min<int64_t>(nodes, z.top_k) * z.meta);
+                std::max(z.tokens * std::min<int64_t>(nodes, z.top_k) * z.meta,
+                         4 * z.recv_rows * z.top_k));
   return sum + std::max(forth.bytes, back.bytes);
 }
 
-Sizes sizes_of(const CommunicatorOptions& o, const Plain& c) {
-  return {o.max_tokens_per_rank,
-          o.max_recv_rows > 0 ? o.max_recv_rows : c.all() * o.max_tokens_per_rank,
-          o.max_hidden * element_bytes(o.widest_dtype), up(8 + 12 * o.max_top_k, 8), o.max_top_k};
+Sizes sizes_of(const CommunicatorOptions& o) {
+  const int64_t fp8 = o.max_hidden + 4 * ceil_of(o.max_hidden, 128);
+  return {o.max_tokens_per_rank, o.max_recv_rows,
+          std::max(o.max_hidden * element_bytes(o.widest_dtype), fp8), up(8 + 12 * o.max_top_k, 8),
+          o.max_top_k};
 }
 
 int64_t slots_of(const Plain& c, const CommunicatorOptions& o, int node, int local) {
-  const Sizes z = sizes_of(o, c);
+  const Sizes z = sizes_of(o);
   int64_t driven = 0;
   for (int r = 0; r < c.rails && c.nodes() > 1; ++r) {
     const auto drivers = c.drivers(node, r);
@@ -115,7 +117,7 @@ int64_t slots_of(const Plain& c, const CommunicatorOptions& o, int node, int loc
 }
 
 CommunicatorOptions options(int64_t tokens, int64_t hidden, DType dtype, int top_k,
-                            int64_t recv_rows = 0) {
+                            int64_t recv_rows) {
   CommunicatorOptions o;
   o.max_tokens_per_rank = tokens;
   o.max_hidden = hidden;
@@ -132,11 +134,13 @@ struct Size {
 
 const std::vector<Size>& sizes() {
   static const std::vector<Size> all{
-      {{{8, 8, 8, 8}, 8}, options(4096, 7168, DType::BF16, 8)},  // the page's example
+      {{{8, 8, 8, 8}, 8}, options(4096, 7168, DType::BF16, 8, 32 * 4096)},  // the page's example
       {{{8, 8, 8, 8}, 8}, options(4096, 7168, DType::BF16, 8, 8192)},
-      {{{2, 5, 3}, 4}, options(37, 130, DType::FP32, 3)},      // nothing divides anything
-      {{{4}, 2}, options(100, 64, DType::BF16, 2)},            // one node
-      {{{1, 1}, 1}, options(149'797, 7168, DType::BF16, 1)}};  // 2^31 + 6144 bytes of rows
+      {{{2, 5, 3}, 4}, options(37, 130, DType::FP32, 3, 370)},  // nothing divides anything
+      {{{4}, 2}, options(100, 64, DType::BF16, 2, 400)},        // one node
+      {{{1, 1}, 1}, options(37, 3, DType::BF16, 2, 5)},  // fp8 rows and weights take the most
+      // 2^31 + 6144 bytes of rows
+      {{{1, 1}, 1}, options(149'797, 7168, DType::BF16, 1, 2 * 149'797)}};
   return all;
 }
 
@@ -151,7 +155,7 @@ TEST(Workspace, IsWhatThePageSays) {
         o.self = RankId(self);
         const auto said = railwave::workspace_size(*topology, o);
         ASSERT_TRUE(said) << to_string(said.error());
-        EXPECT_EQ(said->segment, segment_of(c, sizes_of(o, c), node, local)) << "rank " << self;
+        EXPECT_EQ(said->segment, segment_of(c, sizes_of(o), node, local)) << "rank " << self;
         EXPECT_EQ(said->send_slots, slots_of(c, o, node, local)) << "rank " << self;
       }
     }
@@ -168,7 +172,7 @@ TEST(Workspace, WorkedExample) {
 }
 
 TEST(Workspace, RefusesARankThatIsNone) {
-  CommunicatorOptions o = options(1, 1, DType::BF16, 1);
+  CommunicatorOptions o = options(1, 1, DType::BF16, 1, 1);
   o.self = RankId(4);
   const auto said = railwave::workspace_size(*Topology::uniform(2, 2, 1), o);
   ASSERT_FALSE(said);

@@ -29,8 +29,12 @@ class NodeRowsOfThree : public testing::Test {
   }
 
   NodeRows rows_of(int rank, std::uint64_t step) {
-    return NodeRows(
-        {&cluster_.engine(rank), cluster_.maps_of(rank), step, own_[rank].data(), kRows, kRow});
+    return NodeRows({&cluster_.engine(rank),
+                     cluster_.maps_of(rank),
+                     step,
+                     {kRow, 0},
+                     kRows,
+                     own_[rank].data()});
   }
 
   Cluster cluster_;
@@ -40,7 +44,7 @@ class NodeRowsOfThree : public testing::Test {
 TEST_F(NodeRowsOfThree, OwnRowsAreReadWhereTheCallerHasThem) {
   NodeRows rows = rows_of(1, 1);
   EXPECT_TRUE(rows.here(1));
-  EXPECT_EQ(rows.row(1, 2), own_[1].data() + 2 * kRow);
+  EXPECT_EQ(rows.row(1, 2).elements, own_[1].data() + 2 * kRow);
   EXPECT_TRUE(rows.awaited().empty());
 }
 
@@ -53,7 +57,7 @@ TEST_F(NodeRowsOfThree, ARowIsHereWhenItsRankHasPublished) {
   giver.publish();
   ASSERT_TRUE(reader.here(0));
   EXPECT_TRUE(reader.awaited().empty());
-  EXPECT_EQ(std::memcmp(reader.row(0, 3), own_[0].data() + 3 * kRow, kRow), 0);
+  EXPECT_EQ(std::memcmp(reader.row(0, 3).elements, own_[0].data() + 3 * kRow, kRow), 0);
 }
 
 TEST_F(NodeRowsOfThree, RowsOfAnotherStepAreNotTaken) {
@@ -85,7 +89,37 @@ TEST_F(NodeRowsOfThree, AStepDoesNotTouchTheRowsOfTheOneBefore) {
   NodeRows after = rows_of(0, 5);
   after.copy_for(1, 0);
   after.publish();
-  EXPECT_EQ(*reader.row(0, 0), std::byte{0});
+  EXPECT_EQ(*reader.row(0, 0).elements, std::byte{0});
+}
+
+TEST_F(NodeRowsOfThree, ScalesAndWeightsGoWithTheirRow) {
+  // Two rows of 8 elements and 4 bytes of scales, in the caller's buffers the other way round.
+  const std::vector<std::int64_t> places{1, 0};
+  const std::vector<float> scales{0.5F, 1.5F};
+  const std::vector<float> weights{10, 11, 20, 21};
+  NodeRows::Setup setup{&cluster_.engine(0), cluster_.maps_of(0), 3, {8, 4}, 2, own_[0].data()};
+  setup.scales = reinterpret_cast<const std::byte*>(scales.data());
+  setup.weights = weights.data();
+  setup.weights_per_row = 2;
+  setup.places = places;
+  NodeRows giver(setup);
+  NodeRows::Setup other = setup;
+  other.engine = &cluster_.engine(1);
+  other.maps = cluster_.maps_of(1);
+  NodeRows reader(other);
+  for (const std::int64_t row : {0, 1}) giver.copy_for(1, row);
+  giver.publish();
+  ASSERT_TRUE(reader.here(0));
+  for (const std::int64_t row : {0, 1}) {
+    const auto lies = static_cast<std::size_t>(1 - row);
+    EXPECT_EQ(giver.row(0, row).elements, own_[0].data() + 8 * lies);
+    EXPECT_EQ(std::memcmp(reader.row(0, row).elements, own_[0].data() + 8 * lies, 8), 0);
+    EXPECT_EQ(std::memcmp(reader.row(0, row).scales, &scales[lies], 4), 0);
+    for (const std::size_t k : {0U, 1U}) {
+      EXPECT_EQ(reader.weights(0, row)[k], weights[2 * lies + k]);
+      EXPECT_EQ(giver.weights(0, row)[k], weights[2 * lies + k]);
+    }
+  }
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ class PhaseFrames : public testing::Test {
     setup.step = 1;
     setup.shape = ChunkShape::of(0, kRow, 4 * kRow);
     setup.maps = cluster_.maps_of(1);
-    rows_.emplace(NodeRows::Setup{setup.engine, setup.maps, 1, nullptr, 0, kRow});
+    rows_.emplace(NodeRows::Setup{setup.engine, setup.maps, 1, {kRow, 0}, 0});
     setup.rows = &*rows_;
     setup.slots = &slots_;
     setup.policy = StartPolicy::Grant;

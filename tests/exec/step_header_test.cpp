@@ -26,6 +26,7 @@ StepHeader example() {
   header.dtype = railwave::DType::FP32;
   header.top_k = 8;
   header.hidden = 7168;
+  header.flags = 0x31323334;
   header.step = 0x0102030405060708;
   header.handle_step = 0x1112131415161718;
   header.windows_hash = 0x2122232425262728;
@@ -36,13 +37,13 @@ StepHeader example() {
   return header;
 }
 
-/// Written by hand from the order of the fields: 4 single bytes, two 32-bit, one unused, three
+/// Written by hand from the order of the fields: 4 single bytes, three 32-bit, three
 /// 64-bit, two 32-bit, then N + P counts; little-endian.
 constexpr std::array<unsigned char, 68> kGolden{
     0x05, 0x02, 0x02, static_cast<unsigned char>(railwave::DType::FP32),
     0x08, 0x00, 0x00, 0x00,
     0x00, 0x1c, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00,
+    0x34, 0x33, 0x32, 0x31,
     0x08, 0x07, 0x06, 0x05,
     0x04, 0x03, 0x02, 0x01,
     0x18, 0x17, 0x16, 0x15,
@@ -77,6 +78,7 @@ TEST(StepHeader, ReadsWhatItWrites) {
   EXPECT_EQ(out.dtype, in.dtype);
   EXPECT_EQ(out.top_k, in.top_k);
   EXPECT_EQ(out.hidden, in.hidden);
+  EXPECT_EQ(out.flags, in.flags);
   EXPECT_EQ(out.step, in.step);
   EXPECT_EQ(out.handle_step, in.handle_step);
   EXPECT_EQ(out.windows_hash, in.windows_hash);
@@ -132,6 +134,9 @@ TEST(Agree, NamesTheFieldAndTheRankThatIsNotOfTheMajority) {
   mismatch("dtype", [](StepHeader& h) { h.dtype = railwave::DType::FP32; });
   mismatch("top_k", [](StepHeader& h) { h.top_k = 3; });
   mismatch("hidden", [](StepHeader& h) { h.hidden = 65; });
+  mismatch("layout", [](StepHeader& h) { h.flags = railwave::exec::kExpertMajor; });
+  mismatch("return_weights", [](StepHeader& h) { h.flags = railwave::exec::kReturnWeights; });
+  mismatch("apply_weights", [](StepHeader& h) { h.flags = railwave::exec::kApplyWeights; });
   mismatch("handle", [](StepHeader& h) { h.handle_step = 1; });
   mismatch("windows", [](StepHeader& h) { h.windows_hash = 9; });
 }
@@ -183,6 +188,16 @@ TEST(CheckCounts, RefusesWhatNoRankCanHave) {
   expect_error(railwave::exec::check_counts(headers, 10), ErrorCode::ProtocolViolation, 2,
                "records");
   headers[2].records[1] = 10;
+  expect_error(railwave::exec::check_counts(headers, 10), ErrorCode::ProtocolViolation, 3,
+               "records");
+}
+
+TEST(CheckCounts, EverySlotIsARowInTheExpertMajorLayout) {
+  auto headers = agreed();
+  for (StepHeader& header : headers) header.flags = railwave::exec::kExpertMajor;
+  headers[3].copies[0] = 20;  // 10 tokens of 2 slots
+  EXPECT_TRUE(railwave::exec::check_counts(headers, 10));
+  headers[3].copies[0] = 21;
   expect_error(railwave::exec::check_counts(headers, 10), ErrorCode::ProtocolViolation, 3,
                "records");
 }

@@ -1,58 +1,23 @@
-// Random phases: cluster, routing, windows and path drawn from a seed, the same on every rank, and
-// the check of one rank's part against the reference.
+// Random phases: cluster, routing, windows, layout and types drawn from a seed, the same on every
+// rank. Their check against the reference is in phase_check.hpp.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
-#include <cstring>
-#include <functional>
-#include <optional>
 #include <random>
-#include <string>
 #include <vector>
 
 #include <railwave/communicator.hpp>
 
+#include "group/elements.hpp"
 #include "group/reference.hpp"
 
 namespace phases {
 
 using railwave::NodeId;
 using railwave::RankId;
-
-inline std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
-
-/// A finite value of wide range, exact in bf16; one in eight is +-2^60, so that sums cancel and the
-/// order in which they are taken shows in every dtype.
-inline float value_of(std::uint64_t seed, int a, int b, int c, int h) {
-  const std::uint64_t x =
-      mix(seed ^ mix(static_cast<std::uint64_t>(a) << 48 ^ static_cast<std::uint64_t>(b) << 32 ^
-                     static_cast<std::uint64_t>(c) << 16 ^ static_cast<std::uint64_t>(h)));
-  const bool large = (x >> 32) % 8 == 0;
-  const auto bits = static_cast<std::uint16_t>(
-      large ? (x & 0x8000U) | (187U << 7) : (x & 0x807fU) | ((100 + (x >> 16) % 50) << 7));
-  const std::uint32_t wide = static_cast<std::uint32_t>(bits) << 16;
-  float out;
-  std::memcpy(&out, &wide, 4);
-  return out;
-}
-
-inline void store(std::byte* row, int h, float v, bool bf16) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &v, 4);
-  if (bf16) {
-    const auto half = static_cast<std::uint16_t>(bits >> 16);
-    std::memcpy(row + 2 * h, &half, 2);
-  } else {
-    std::memcpy(row + 4 * h, &bits, 4);
-  }
-}
 
 struct Shape {
   railwave::Topology::Options cluster;
@@ -61,6 +26,11 @@ struct Shape {
   std::vector<int> owner;  // empty: contiguous
   reference::Model model;
   railwave::Windows windows;
+  bool fp8 = false;  // dispatched in fp8 with scales; combine takes model.type
+  railwave::RowLayout layout = railwave::RowLayout::RankMajor;
+  int alignment = 1;
+  bool apply_weights = false;
+  bool return_weights = false;
   std::uint64_t seed = 0;
 };
 
@@ -163,7 +133,14 @@ inline Shape draw(std::uint64_t seed, int max_nodes = 6, int max_ranks_per_node 
   }
   s.model.top_k = pick(1, std::min(8, s.experts));
   s.model.hidden = pick(0, 1) == 0 ? pick(1, 9) : pick(10, 200);
-  s.model.bf16 = chance(50);
+  s.model.type = std::array{Type::BF16, Type::FP16, Type::FP32}[rng() % 3];
+  s.fp8 = chance(25);
+  if (chance(50)) {
+    s.layout = railwave::RowLayout::ExpertMajor;
+    s.alignment = chance(50) ? 1 : pick(2, 16);
+    s.apply_weights = chance(50);
+  }
+  s.return_weights = chance(40);
   const bool empty_ranks = chance(45);
   const int most = chance(50) ? 64 : 9;
   for (int p = 0; p < ranks; ++p) {
@@ -211,8 +188,10 @@ inline railwave::CommunicatorOptions options_of(const Shape& s, RankId self) {
   railwave::CommunicatorOptions options;
   options.self = self;
   options.max_tokens_per_rank = 64;
+  const auto ranks = static_cast<std::int64_t>(s.model.node_of_rank.size());
+  options.max_recv_rows = 64 * ranks * s.model.top_k + 16 * s.experts;  // in either layout
   options.max_hidden = 200;
-  options.widest_dtype = s.model.bf16 ? railwave::DType::BF16 : railwave::DType::FP32;
+  options.widest_dtype = dtype_of(s.model.type);
   options.max_top_k = s.model.top_k;
   options.chunk_bytes = 64 + static_cast<std::int64_t>(s.seed % 4096);
   options.send_slots = 1 + static_cast<int>(s.seed % 3);
@@ -224,106 +203,6 @@ inline railwave::CommunicatorOptions options_of(const Shape& s, RankId self) {
   options.deadlines = {std::chrono::seconds(10), std::chrono::seconds(20),
                        std::chrono::seconds(20)};
   return options;
-}
-
-/// A path, and what the caller does before each call of the group (nothing by default).
-struct Taking {
-  Taking(
-      railwave::Path path_, std::function<void()> before_ = [] {})
-      : path(path_), before(std::move(before_)) {}
-  railwave::Path path;
-  std::function<void()> before;
-};
-
-/// Dispatches, checks every element of the received rows, hands random rows to combine and checks
-/// every bit of the sums. A sentence for the first thing that is wrong, nothing when all is right.
-/// `hash` gets a hash of the combined output.
-inline std::optional<std::string> check(railwave::Communicator& group, RankId self, const Shape& s,
-                                        const Taking& taking, std::uint64_t* hash = nullptr) {
-  const reference::Model& m = s.model;
-  const int p = self.value;
-  const int tokens = m.tokens(self.index());
-  const int width = m.bf16 ? 2 : 4;
-  const std::string where = "seed " + std::to_string(s.seed) + ", path " +
-                            std::string(to_string(taking.path)) + ", rank " + std::to_string(p) +
-                            ": ";
-  std::vector<std::byte> x(static_cast<std::size_t>(tokens * m.hidden * width));
-  for (int t = 0; t < tokens; ++t) {
-    for (int h = 0; h < m.hidden; ++h) {
-      store(x.data() + static_cast<std::ptrdiff_t>(t) * m.hidden * width, h,
-            value_of(s.seed, p, t, 0, h), m.bf16);
-    }
-  }
-  std::vector<float> weights(m.idx[self.index()].size());
-  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 17) * 0.25F;
-  railwave::DispatchArguments in;
-  in.x = x.data();
-  in.tokens = tokens;
-  in.hidden = m.hidden;
-  in.dtype = m.bf16 ? railwave::DType::BF16 : railwave::DType::FP32;
-  in.top_k = m.top_k;
-  in.topk_idx = m.idx[self.index()];
-  in.topk_weights = weights;
-  in.path = taking.path;
-  in.windows = s.windows;
-  taking.before();
-  auto received = group.dispatch(in);
-  if (!received) return where + to_string(received.error());
-  const std::vector<reference::Row> rows = reference::received_rows(m, p);
-  if (received->rows != static_cast<std::int64_t>(rows.size())) return where + "wrong row count";
-  std::vector<std::byte> expected(static_cast<std::size_t>(m.hidden * width));
-  std::vector<std::byte> back(static_cast<std::size_t>(received->rows) * expected.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (int h = 0; h < m.hidden; ++h) {
-      store(expected.data(), h, value_of(s.seed, rows[i].source, rows[i].token, 0, h), m.bf16);
-      store(back.data() + i * expected.size(), h,
-            value_of(s.seed, rows[i].source, rows[i].token, p + 1, h), m.bf16);
-    }
-    if (std::memcmp(received->x + i * expected.size(), expected.data(), expected.size()) != 0) {
-      return where + "row " + std::to_string(i) + " is wrong";
-    }
-    for (int k = 0; k < m.top_k; ++k) {
-      const auto slot = static_cast<std::size_t>(rows[i].token * m.top_k + k);
-      const std::int64_t e = m.idx[static_cast<std::size_t>(rows[i].source)][slot];
-      const bool mine = e >= 0 && m.owner[static_cast<std::size_t>(e)] == p;
-      std::int64_t local = -1;
-      if (mine) {
-        local = 0;
-        for (std::int64_t f = 0; f < e; ++f) local += m.owner[static_cast<std::size_t>(f)] == p;
-      }
-      const float weight = mine ? static_cast<float>(slot % 17) * 0.25F : 0.0F;
-      const auto at = i * static_cast<std::size_t>(m.top_k) + static_cast<std::size_t>(k);
-      if (received->topk_idx[at] != local || received->topk_weights[at] != weight) {
-        return where + "slot " + std::to_string(k) + " of row " + std::to_string(i) + " is wrong";
-      }
-    }
-  }
-  std::vector<std::byte> out(x.size(), std::byte{0xa5});
-  railwave::CombineArguments co;
-  co.handle = received->handle;
-  co.x = back.data();
-  co.rows = received->rows;
-  co.hidden = m.hidden;
-  co.dtype = in.dtype;
-  co.out = out;
-  taking.before();
-  const auto combined = group.combine(co);
-  if (!combined) return where + to_string(combined.error());
-  const std::vector<float> y = reference::combined(m, p, [&](int q, int source, int token, int h) {
-    return value_of(s.seed, source, token, q + 1, h);
-  });
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    std::byte want[4];
-    store(want, 0, y[i], m.bf16);
-    if (std::memcmp(out.data() + i * static_cast<std::size_t>(width), want,
-                    static_cast<std::size_t>(width)) != 0) {
-      return where + "combined element " + std::to_string(i) + " is wrong";
-    }
-  }
-  if (hash != nullptr) {
-    for (const std::byte b : out) *hash = mix(*hash ^ static_cast<std::uint64_t>(b));
-  }
-  return std::nullopt;
 }
 
 }  // namespace phases

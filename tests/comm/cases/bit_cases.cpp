@@ -6,18 +6,25 @@
 
 #include "comm/cases/bodies.hpp"
 #include "comm/cases/rank.hpp"
-#include "group/random_phase.hpp"
+#include "group/phase_check.hpp"
 
 namespace cases {
 namespace {
 
-phases::Shape random_shape(const Topology& topology, bool bf16) {
+phases::Shape random_shape(const Topology& topology, const Variant& variant) {
   phases::Shape shape;
   shape.seed = 22;
   shape.experts = 16;
   shape.model.top_k = 4;
   shape.model.hidden = 128;
-  shape.model.bf16 = bf16;
+  const DType returned = variant.returned();
+  shape.model.type = returned == DType::BF16   ? phases::Type::BF16
+                     : returned == DType::FP16 ? phases::Type::FP16
+                                               : phases::Type::FP32;
+  shape.fp8 = variant.sent == DType::FP8E4M3;
+  shape.layout = variant.layout;
+  shape.apply_weights = variant.layout == RowLayout::ExpertMajor;
+  shape.return_weights = true;
   for (int e = 0; e < 16; ++e) shape.model.owner.push_back(e / 4);
   std::mt19937_64 rng(shape.seed);
   for (int p = 0; p < 4; ++p) {
@@ -78,16 +85,14 @@ void probe_order(Rank& rank, Communicator& group, NodeId node, Path path) {
 void d22_same_bits(Rank& rank) {
   auto group = rank.make(*Placement::contiguous(16, 4), options_for(rank, 64, 128, DType::FP32, 4));
   ASSERT_TRUE(group) << to_string(group.error());
-  for (const bool bf16 : {false, true}) {
-    const phases::Shape shape = random_shape(rank.topology, bf16);
-    on_all_paths(rank, [&](Path path, Bits& bits) {
-      rank.doing("random rows on " + std::string(to_string(path)));
-      std::uint64_t hash = 0;
-      const auto wrong = phases::check(*group, rank.self, shape, {path, rank.pause}, &hash);
-      ASSERT_FALSE(wrong) << *wrong;
-      bits.add(std::as_bytes(std::span(&hash, 1)));
-    });
-  }
+  on_all_variants(rank, [&](Path path, const Variant& variant, Bits& bits) {
+    const phases::Shape shape = random_shape(rank.topology, variant);
+    rank.doing("random rows on " + std::string(to_string(path)));
+    std::uint64_t hash = 0;
+    const auto wrong = phases::check(*group, rank.self, shape, {path, rank.pause}, &hash);
+    ASSERT_FALSE(wrong) << *wrong;
+    bits.add(std::as_bytes(std::span(&hash, 1)));
+  });
   const auto node = node_of_three(rank.topology);
   if (!node) return;
   for (const Path path : rank.paths) {

@@ -24,6 +24,9 @@ void d12_one_rail(Rank& rank);
 void d18_smaller_after_larger(Rank& rank);
 void d22_same_bits(Rank& rank);
 void d23_special_values(Rank& rank);
+void d17_handles(Rank& rank);
+void d17_repeated_dispatch(Rank& rank);
+void weights_and_scales(Rank& rank);
 void d17_handle_of_another_group(Rank& rank);
 void leave_at_once(Rank& rank);
 

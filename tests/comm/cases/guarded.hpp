@@ -23,10 +23,12 @@ class Guarded {
            std::all_of(bytes_.end() - kGuard, bytes_.end(), is_mark);
   }
   /// Nothing has been written at all.
-  [[nodiscard]] bool untouched() {
-    const auto all = inside();
+  [[nodiscard]] bool untouched() { return untouched_from(0); }
+  /// Nothing has been written from byte `first` on.
+  [[nodiscard]] bool untouched_from(std::size_t first) {
+    const auto rest = inside().subspan(first);
     return guards_intact() &&
-           std::all_of(all.begin(), all.end(), [](std::byte b) { return b == kNan; });
+           std::all_of(rest.begin(), rest.end(), [](std::byte b) { return b == kNan; });
   }
 
  private:

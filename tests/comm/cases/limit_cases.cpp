@@ -17,12 +17,16 @@ railwave::Error refused(Rank& rank, Communicator& group, const Step& step, Path 
   const std::size_t self = rank.self.index();
   const auto tokens = step.idx[self].size() / static_cast<std::size_t>(step.top_k);
   std::vector<float> x(tokens * static_cast<std::size_t>(step.hidden), 1.0F);
-  Guarded recv_x(static_cast<std::size_t>(room * step.hidden) * sizeof(float));
+  Guarded recv_x(static_cast<std::size_t>(room * step.hidden * element_bytes(step.variant.sent)));
+  std::vector<float> scales(
+      tokens * static_cast<std::size_t>(railwave::scales_per_row(step.variant.sent, step.hidden)));
   railwave::DispatchArguments in;
   in.x = x.data();
   in.tokens = static_cast<std::int64_t>(tokens);
   in.hidden = step.hidden;
-  in.dtype = DType::FP32;
+  in.dtype = step.variant.sent;
+  in.scales = scales;
+  in.layout = step.variant.layout;
   in.top_k = step.top_k;
   in.topk_idx = step.idx[self];
   in.path = path;
@@ -56,9 +60,11 @@ void d04_expert_out_of_range(Rank& rank) {
   const auto placement = *Placement::contiguous(8, 4);
   auto group = rank.make(placement, options_for(rank, 4, 64, DType::FP32, 2));
   ASSERT_TRUE(group) << to_string(group.error());
-  on_all_paths(rank, [&](Path path, Bits& bits) {
+  on_all_variants(rank, [&](Path path, const Variant& variant, Bits& bits) {
+    Step sound = first_step();
+    sound.variant = variant;
     for (const std::int64_t bad : {8LL, -2LL, 2147483647LL, -2147483648LL, 4294967296LL}) {
-      Step step = first_step();
+      Step step = sound;
       step.idx[2][2] = bad;
       const auto error = refused(rank, *group, step, path, 16);
       if (rank.self.value == 2) {
@@ -70,7 +76,7 @@ void d04_expert_out_of_range(Rank& rank) {
         expect_error(rank, error, ErrorCode::PeerRejected, 2);
       }
       Seen seen;
-      ASSERT_NO_FATAL_FAILURE(run_step(rank, *group, placement, first_step(), path, seen));
+      ASSERT_NO_FATAL_FAILURE(run_step(rank, *group, placement, sound, path, seen));
       expect_first_step(rank, seen);
       bits.add(std::as_bytes(std::span(seen.y)));
     }
@@ -88,7 +94,8 @@ void d07_too_many_tokens(Rank& rank) {
   {
     auto group = rank.make(placement, options_for(rank, 16, 64, DType::FP32, 1));
     ASSERT_TRUE(group) << to_string(group.error());
-    on_all_paths(rank, [&](Path path, Bits& bits) {
+    on_all_variants(rank, [&](Path path, const Variant& variant, Bits& bits) {
+      step.variant = variant;
       Seen seen;
       all_to(3, 16, 16);
       ASSERT_NO_FATAL_FAILURE(run_step(rank, *group, placement, step, path, seen));
@@ -106,7 +113,9 @@ void d07_too_many_tokens(Rank& rank) {
   options.max_recv_rows = 20;
   auto group = rank.make(placement, options);
   ASSERT_TRUE(group) << to_string(group.error());
-  on_all_paths(rank, [&](Path path, Bits& bits) {
+  on_all_variants(rank, [&](Path path, const Variant& variant, Bits& bits) {
+    step.variant = variant;
+    step.alignment = 3;  // two experts: the padding may take 4 of the 20 rows
     all_to(0, 16, 16);
     expect_overflow(rank, refused(rank, *group, step, path, 40), 32, 20);
     // The room that a rank gives for one call may be less than the group's.
@@ -177,7 +186,7 @@ void d08_offsets_beyond_32_bits(Rank& rank) {
   EXPECT_EQ(group->workspace().segment, railwave::workspace_size(rank.topology, options)->segment);
   Step step;
   step.hidden = 7168;
-  step.dtype = DType::BF16;
+  step.variant.sent = DType::BF16;
   step.idx = {{1, 0, 1}, {0, 0, 1, 0}};
   Seen seen;
   on_all_paths(rank, [&](Path path, Bits& bits) {

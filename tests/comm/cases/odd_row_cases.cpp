@@ -6,7 +6,7 @@
 #include "comm/cases/bodies.hpp"
 #include "comm/cases/guarded.hpp"
 #include "comm/cases/rank.hpp"
-#include "group/random_phase.hpp"
+#include "group/elements.hpp"
 
 namespace cases {
 namespace {
@@ -23,7 +23,9 @@ struct OddRows {
     out.resize(at + static_cast<std::size_t>(hidden * element_bytes(dtype)));
     for (int h = 0; h < hidden; ++h) {
       phases::store(out.data() + at, h, static_cast<float>((31 * r + 7 * i + h) % 251),
-                    dtype == DType::BF16);
+                    dtype == DType::BF16   ? phases::Type::BF16
+                    : dtype == DType::FP16 ? phases::Type::FP16
+                                           : phases::Type::FP32);
     }
   }
   [[nodiscard]] int tokens_of(int rank) const { return tokens[static_cast<std::size_t>(rank)]; }
@@ -88,7 +90,7 @@ void d09_odd_hidden(Rank& rank) {
   for (const int hidden : {1, 3, 7, 100, 130, 2880}) {
     auto group = rank.make(placement, options_for(rank, 5, hidden, DType::FP32, 1));
     ASSERT_TRUE(group) << to_string(group.error());
-    for (const DType dtype : {DType::BF16, DType::FP32}) {
+    for (const DType dtype : {DType::BF16, DType::FP16, DType::FP32}) {
       on_all_paths(rank, [&](Path path, Bits& bits) {
         rank.doing("hidden " + std::to_string(hidden) + " on " + std::string(to_string(path)));
         send_odd_rows(rank, *group, {hidden, dtype}, path, bits);

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/cases/bodies.hpp"
-#include "group/random_phase.hpp"
+#include "group/elements.hpp"
 
 namespace cases {
 
@@ -50,6 +50,9 @@ const std::vector<Case>& all_cases() {
       {"d12_one_rank", {{{1}, 1}}, d12_one_rank},
       {"d12_one_node", {{{4}, 2}}, d12_one_node},
       {"d12_one_rail", {{{2, 2}, 1}}, d12_one_rail},
+      {"d17_handles", kTwoRanks, d17_handles},
+      {"d17_repeated_dispatch", kTwoRanks, d17_repeated_dispatch},
+      {"weights_and_scales", kTwoRanks, weights_and_scales},
       {"d17_handle_of_another_group", kTwoRanks, d17_handle_of_another_group},
       {"d18_smaller_after_larger", kTwoRanks, d18_smaller_after_larger},
       {"d22_same_bits", kFourRanks, d22_same_bits},
@@ -81,11 +84,27 @@ void on_all_paths(Rank& rank, const std::function<void(Path, Bits&)>& body) {
   rank.bits = phases::mix(rank.bits ^ first);
 }
 
+std::string Variant::name() const {
+  return std::string(to_string(sent)) + " " + std::string(to_string(layout));
+}
+
+void on_all_variants(Rank& rank, const std::function<void(Path, const Variant&, Bits&)>& body) {
+  for (const DType sent : {DType::FP32, DType::BF16, DType::FP16, DType::FP8E4M3}) {
+    for (const RowLayout layout : {RowLayout::RankMajor, RowLayout::ExpertMajor}) {
+      const Variant variant{sent, layout};
+      SCOPED_TRACE(variant.name());
+      on_all_paths(rank, [&](Path path, Bits& bits) { body(path, variant, bits); });
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
 CommunicatorOptions options_for(const Rank& rank, std::int64_t tokens, std::int64_t hidden,
                                 DType dtype, int top_k) {
   CommunicatorOptions options;
   options.self = rank.self;
   options.max_tokens_per_rank = tokens;
+  options.max_recv_rows = tokens * rank.topology.ranks() * top_k + 64;  // and padding
   options.max_hidden = hidden;
   options.widest_dtype = dtype;
   options.max_top_k = top_k;

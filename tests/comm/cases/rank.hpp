@@ -25,6 +25,7 @@ using railwave::Placement;
 using railwave::RailId;
 using railwave::RankId;
 using railwave::Result;
+using railwave::RowLayout;
 using railwave::Topology;
 
 /// One rank of a running case. Threads: belongs to the rank's.
@@ -73,6 +74,20 @@ class Bits {
  private:
   std::uint64_t value_ = 0;
 };
+
+/// How rows travel: their types there and back, and their layout.
+struct Variant {
+  DType sent = DType::FP32;
+  RowLayout layout = RowLayout::RankMajor;
+  /// Sums are of no fp8.
+  [[nodiscard]] DType returned() const { return sent == DType::FP8E4M3 ? DType::BF16 : sent; }
+  [[nodiscard]] bool plain() const { return sent == DType::FP32 && layout == RowLayout::RankMajor; }
+  [[nodiscard]] std::string name() const;  ///< "fp16 expert-major"
+};
+
+/// Runs `body` on each path with each type and layout; what it hashes must be the same on all
+/// paths.
+void on_all_variants(Rank& rank, const std::function<void(Path, const Variant&, Bits&)>& body);
 
 /// Runs `body` on each path in the rank's order; what it hashes must be the same on all.
 void on_all_paths(Rank& rank, const std::function<void(Path, Bits&)>& body);

@@ -21,10 +21,13 @@ void expect_first_step(const Rank& rank, const Seen& seen) {
   const std::size_t self = rank.self.index();
   const std::vector<std::vector<float>> y{{2.25F, 6.5F, 17.25F}, {}, {189.75F, 59.5F}, {196.0F}};
   const std::vector<std::vector<std::int64_t>> per_expert{{2, 2}, {2, 1}, {1, 1}, {2, 1}};
-  EXPECT_EQ(seen.y, y[self]);
+  if (seen.y_is_exact) {
+    EXPECT_EQ(seen.y, y[self]);
+  }
   EXPECT_EQ(seen.per_expert, per_expert[self]);
   EXPECT_EQ(seen.assignments, (std::vector<std::int64_t>{4, 3, 2, 3})[self]);
-  EXPECT_EQ(seen.rows, (std::vector<std::int64_t>{3, 2, 2, 3})[self]);
+  EXPECT_EQ(seen.rows,
+            seen.one_a_slot ? seen.assignments : (std::vector<std::int64_t>{3, 2, 2, 3})[self]);
 }
 
 namespace {
@@ -38,12 +41,13 @@ void d01_zero_tokens(Rank& rank) {
   const auto placement = *Placement::contiguous(8, 4);
   auto group = rank.make(placement, options_for(rank, 4, 64, DType::FP32, 2));
   ASSERT_TRUE(group) << to_string(group.error());
-  const Step first = first_step();
+  Step first = first_step();
   Step none = first;
   none.idx.assign(4, {});
   Seen seen;
-  on_all_paths(rank, [&](Path path, Bits& bits) {
-    for (int repeat = 0; repeat < 25; ++repeat) {
+  on_all_variants(rank, [&](Path path, const Variant& variant, Bits& bits) {
+    first.variant = none.variant = variant;
+    for (int repeat = 0; repeat < (variant.plain() ? 25 : 2); ++repeat) {
       ASSERT_NO_FATAL_FAILURE(run_step(rank, *group, placement, first, path, seen));
       expect_first_step(rank, seen);
       ASSERT_NO_FATAL_FAILURE(run_step(rank, *group, placement, none, path, seen));
@@ -68,14 +72,16 @@ void d03_masked_slots(Rank& rank) {
   step.weights = {0.5F, 0.5F};
   step.idx = {{0, -1, -1, 3, -1, -1}, {2, 1}};
   Seen seen;
-  on_all_paths(rank, [&](Path path, Bits& bits) {
+  on_all_variants(rank, [&](Path path, const Variant& variant, Bits& bits) {
+    step.variant = variant;
     ASSERT_NO_FATAL_FAILURE(run_step(rank, *group, placement, step, path, seen));
     EXPECT_EQ(seen.y, rank.self.value == 0 ? (std::vector<float>{0.5F, 4.0F, 0.0F})
                                            : (std::vector<float>{42.5F}));
     EXPECT_EQ(seen.per_expert, (std::vector<std::int64_t>{1, 1}));
     EXPECT_EQ(seen.rows, 2);
     // Of rank 0's tokens only (0, 1) leaves the node.
-    EXPECT_EQ(sum_of(seen.dispatched.sent_bytes), rank.topology.nodes() == 1 ? 0 : 64 * 4);
+    EXPECT_EQ(sum_of(seen.dispatched.sent_bytes),
+              rank.topology.nodes() == 1 ? 0 : row_bytes_of(step));
     add_y(bits, seen);
   });
 }
@@ -90,14 +96,15 @@ void d05_expert_twice(Rank& rank) {
   step.weights = {0.25F, 0.75F};
   step.idx = {{1, 1, 3, 0}, {2, 2}};
   Seen seen;
-  on_all_paths(rank, [&](Path path, Bits& bits) {
+  on_all_variants(rank, [&](Path path, const Variant& variant, Bits& bits) {
+    step.variant = variant;
     ASSERT_NO_FATAL_FAILURE(run_step(rank, *group, placement, step, path, seen));
     EXPECT_EQ(seen.y, rank.self.value == 0 ? (std::vector<float>{2.0F, 3.5F})
                                            : (std::vector<float>{51.0F}));
     EXPECT_EQ(seen.assignments, 3);
     EXPECT_EQ(seen.per_expert, rank.self.value == 0 ? (std::vector<std::int64_t>{1, 2})
                                                     : (std::vector<std::int64_t>{2, 1}));
-    EXPECT_EQ(seen.rows, 2);
+    EXPECT_EQ(seen.rows, seen.one_a_slot ? 3 : 2);
     add_y(bits, seen);
   });
 }
@@ -109,7 +116,8 @@ void d18_smaller_after_larger(Rank& rank) {
   ASSERT_TRUE(group) << to_string(group.error());
   Step step;
   Seen seen;
-  on_all_paths(rank, [&](Path path, Bits& bits) {
+  on_all_variants(rank, [&](Path path, const Variant& variant, Bits& bits) {
+    step.variant = variant;
     step.idx = {{0, 3, 4, 7}, {1, 2, 5, 6}};
     ASSERT_NO_FATAL_FAILURE(run_step(rank, *group, placement, step, path, seen));
     EXPECT_EQ(seen.per_expert, (std::vector<std::int64_t>{1, 1, 1, 1}));
@@ -121,7 +129,7 @@ void d18_smaller_after_larger(Rank& rank) {
     EXPECT_EQ(seen.rows, rank.self.value == 0 ? 2 : 0);
     add_y(bits, seen);
     std::mt19937_64 rng(18);
-    for (std::size_t i = 0; i < 125; ++i) {
+    for (std::size_t i = 0; i < (variant.plain() ? 125 : 10); ++i) {
       constexpr std::array<std::size_t, 5> kTokens{4, 1, 3, 0, 2};
       for (std::size_t p = 0; p < 2; ++p) {
         step.idx[p].clear();

@@ -48,13 +48,22 @@ class Group {
   Result<PhaseReport> run_combine(const CombineArguments& arguments, Deadline deadline);
   [[nodiscard]] Status check(const DispatchArguments& arguments) const;
   [[nodiscard]] Status check(const CombineArguments& arguments) const;
+  [[nodiscard]] Status check_handle(const Handle& handle) const;
+  [[nodiscard]] Status check_routing(const DispatchArguments& arguments) const;
+  [[nodiscard]] Status check_repeated(const DispatchArguments& arguments) const;
+  [[nodiscard]] Status check_weights(const CombineArguments& arguments) const;
+  /// Rows that this rank can take in this step, padding included.
+  [[nodiscard]] std::int64_t recv_room(const DispatchArguments& arguments) const;
+  [[nodiscard]] std::int64_t most_padding(const DispatchArguments& arguments) const;
+  /// Fills the header's records and copies.
+  void count(const DispatchArguments& arguments, exec::StepHeader& header) const;
   [[nodiscard]] exec::StepHeader header_of(const DispatchArguments& arguments) const;
   static exec::StepHeader header_of(const CombineArguments& arguments);
   /// What all ranks will do: the handle without what only the moved rows tell.
   Result<std::shared_ptr<exec::HandleState>> plan_dispatch(
       const DispatchArguments& arguments, const std::vector<exec::StepHeader>& headers);
-  [[nodiscard]] exec::NodeRows node_rows(const void* own, std::int64_t rows,
-                                         std::int64_t row_bytes);
+  void write_metas(const DispatchArguments& arguments);
+  [[nodiscard]] exec::NodeRows::Setup expert_rows(const CombineArguments& arguments);
   /// Exchanges headers; on the rank with `own` error that error, else the agreed headers.
   /// `meanwhile` is called with the header on its way, when there was no error.
   Result<std::vector<exec::StepHeader>> exchange(exec::StepHeader header, const Status& own,

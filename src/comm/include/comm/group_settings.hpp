@@ -26,6 +26,6 @@ Status agree_on_settings(AllGather& all_gather, const Topology& topology,
                          const Status& own, Deadline deadline);
 
 /// REQUIRES: checked options.
-exec::Limits limits_of(const Topology& topology, const CommunicatorOptions& options);
+exec::Limits limits_of(const CommunicatorOptions& options);
 
 }  // namespace railwave::comm

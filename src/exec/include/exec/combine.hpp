@@ -14,6 +14,7 @@
 #include "exec/own_rows.hpp"
 #include "exec/phase.hpp"
 #include "exec/reduce.hpp"
+#include "exec/weight_sum.hpp"
 
 namespace railwave::exec {
 
@@ -25,10 +26,33 @@ struct CombineContext {
   ChunkShape shape;
   DType dtype = DType::BF16;
   std::int64_t hidden = 0;
+  bool apply_weights = false;   ///< rows count times their weights; expert-major only
+  bool return_weights = false;  ///< weights travel back, in the place of metas
 };
 
-/// Gives the rank's neighbours the expert rows that they add.
+/// Gives the rank's neighbours the expert rows that they add, with their weights if these count.
 void publish_rows(const CombineContext& context);
+
+/// Sums the rows of one record or token on this node: one fp32 sum over (rank ascending, slot
+/// ascending). Threads: belongs to one thread; the scratch is reused.
+class NodeSum {
+ public:
+  explicit NodeSum(const CombineContext& context)
+      : context_(context), sum_(context.dtype, context.hidden), weights_(context.handle->top_k) {}
+  /// Starts anew with rows `index` of `rows`.
+  void take(const RowRefs& rows, std::size_t index);
+  [[nodiscard]] const RowSum& sum() const { return sum_; }
+  [[nodiscard]] const WeightSum& weights() const { return weights_; }
+
+ private:
+  void take_weights(std::span<const RowRef> refs);
+
+  CombineContext context_;
+  RowSum sum_;
+  WeightSum weights_;
+  std::vector<const std::byte*> rows_;  // of the sum at hand
+  std::vector<float> row_weights_;
+};
 
 /// Sums the rows of each record over the ranks of this node and sends the partial.
 class CombineSource : public RecordSource {
@@ -44,7 +68,7 @@ class CombineSource : public RecordSource {
   const std::vector<RecordOwner>& owners_of(const Stream& stream);
   [[nodiscard]] const RowRefs& rows_of(const Stream& stream) const;
   CombineContext context_;
-  RowSum sum_;
+  NodeSum partial_;
   std::map<const Stream*, std::vector<RecordOwner>> owners_;
   double seconds_ = 0;
 };
@@ -54,6 +78,7 @@ struct CombineOutput {
   std::byte* out = nullptr;  ///< [T, row_bytes]
   const std::byte* bias0 = nullptr;
   const std::byte* bias1 = nullptr;
+  float* weights = nullptr;  ///< [T, K] if weights are returned
 };
 
 /// Adds each token's partials, nodes ascending, as soon as all of them are there.
@@ -73,6 +98,7 @@ class CombineReader {
   void find_parts();
   [[nodiscard]] bool ready(std::size_t token) const;
   void reduce(std::size_t token);
+  void add_part(const Part& part);
   void add_own_node(std::size_t token);
 
   CombineContext context_;
@@ -82,7 +108,8 @@ class CombineReader {
   std::vector<std::int64_t> there_;   // by inbound stream
   std::vector<std::size_t> waiting_;  // tokens that are not reduced
   RowSum sum_;
-  RowSum own_;
+  WeightSum weights_;
+  NodeSum own_;
   double seconds_ = 0;
 };
 

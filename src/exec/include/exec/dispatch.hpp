@@ -1,9 +1,8 @@
-// Dispatch on one rank: pack records for the rails, read the rows that are for this rank.
+// The sending half of a dispatch on one rank: what neighbours and rails get.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <span>
 #include <vector>
@@ -11,11 +10,12 @@
 #include <railwave/ids.hpp>
 #include <railwave/phase_report.hpp>
 #include <railwave/placement.hpp>
+#include <railwave/row_layout.hpp>
 
-#include "exec/handle_state.hpp"
 #include "exec/own_rows.hpp"
 #include "exec/phase.hpp"
 #include "exec/record.hpp"
+#include "exec/row_shape.hpp"
 #include "exec/step_header.hpp"
 
 namespace railwave::exec {
@@ -27,7 +27,9 @@ struct DispatchContext {
   const plan::DispatchPlan* plan = nullptr;
   const StepCounts* counts = nullptr;
   NodeRows* rows = nullptr;
+  RowShape row_shape;
   ChunkShape shape;
+  RowLayout layout = RowLayout::RankMajor;
   int top_k = 0;
 };
 
@@ -61,48 +63,5 @@ class DispatchSource : public RecordSource {
   double own_s_ = 0;
   double other_s_ = 0;
 };
-
-/// Where a rank's received rows go. Shapes: x [Nr, row_bytes], topk_idx and topk_weights [Nr, K],
-/// tokens_per_expert [E_local].
-struct ReceiveBuffers {
-  std::byte* x = nullptr;
-  std::int64_t* topk_idx = nullptr;  ///< local expert ids; slots of other ranks' experts stay -1
-  float* topk_weights = nullptr;
-  std::int64_t* tokens_per_expert = nullptr;
-  std::int32_t* taken_from = nullptr;  ///< [Nr] local rank in whose memory the row lay
-};
-
-/// Copies this rank's rows from its neighbours' segments to their final places, in whatever order
-/// they come: the place follows from the meta.
-class DispatchReader {
- public:
-  /// `buffers` is asked for when the first frames are on their way: making room for rows may cost
-  /// more than everything before it.
-  DispatchReader(const DispatchContext& context, const Phase& phase,
-                 std::function<ReceiveBuffers()> buffers);
-  /// Reads what is there; true when all rows are.
-  bool read();
-  [[nodiscard]] double seconds() const { return seconds_; }
-
- private:
-  void open_buffers();
-  void read_neighbour(int local);
-  void read_stream(std::size_t index);
-  void take(const RecordMeta& meta, const std::byte* row, int from);
-
-  DispatchContext context_;
-  const Phase& phase_;
-  std::function<ReceiveBuffers()> buffers_;
-  ReceiveBuffers out_;
-  std::int64_t missing_;            // rows
-  std::vector<std::int64_t> next_;  // by inbound stream: first record that is not read
-  std::vector<bool> node_read_;     // [G] whose rows for this rank have been read
-  bool open_ = false;               // the buffers are there
-  double seconds_ = 0;
-};
-
-/// The handle's parts that come from the metas in memory after a dispatch.
-void remember_rows(const DispatchContext& context, const Phase& phase, const OwnPlaces& places,
-                   HandleState& handle);
 
 }  // namespace railwave::exec

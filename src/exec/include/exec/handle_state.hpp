@@ -1,11 +1,13 @@
-// What a dispatch leaves behind for its combine: row identity and counts.
+// What a dispatch leaves behind for its combine and for its repetition: row identity and counts.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include <railwave/ids.hpp>
+#include <railwave/row_layout.hpp>
 
 #include "exec/step_header.hpp"
 #include "exec/streams.hpp"
@@ -13,9 +15,12 @@
 
 namespace railwave::exec {
 
-/// A row on the expert side: local rank and row of its recv_x.
+/// A row on the expert side: local rank and number among the rows that it received. In the
+/// rank-major layout that is the row of its recv_x, in the expert-major layout the slot's number by
+/// (source rank, token, slot).
 struct RowRef {
   std::int32_t local = 0;
+  std::int32_t slot = 0;  ///< k, expert-major only
   std::int64_t row = 0;
 };
 
@@ -36,19 +41,32 @@ struct PartialPlace {
 /// Records that this rank received for its node, in stream order: what it sums when they go back.
 struct ForwardedStream {
   StreamKey key;
-  RowRefs records;  ///< ranks ascending
+  RowRefs records;  ///< ranks ascending, within a rank slots ascending
+};
+
+/// Where the rows of the expert-major layout lie on this rank.
+struct ExpertRows {
+  std::vector<std::int64_t> places;   ///< [slots] row of recv_x of each slot
+  std::vector<std::int64_t> offsets;  ///< [E_local + 1] where each padded group begins, and the end
 };
 
 /// Immutable after dispatch. Threads: may be shared freely.
 struct HandleState {
   std::weak_ptr<const void> group;  ///< owned by the group that made it, for as long as it lives
   std::uint64_t step = 0;
+  RowLayout layout = RowLayout::RankMajor;
+  int top_k = 0;
+  int expert_alignment = 1;
   std::int64_t tokens = 0;
-  std::int64_t rows = 0;  ///< rows that this rank received
+  std::int64_t rows = 0;  ///< of this rank's recv_x, padding included
   std::shared_ptr<const plan::DispatchPlan> plan;
   StepCounts counts;
-  std::vector<std::int32_t> taken_from;    ///< [rows] local rank that reads the row in combine: it
-                                           ///< forwarded it, or owns its token
+  std::vector<std::byte> metas;                 ///< of this rank's records, as they travelled
+  std::vector<std::int64_t> tokens_per_expert;  ///< [E_local] without padding
+  ExpertRows expert_rows;                       ///< expert-major only
+  std::vector<std::int32_t> taken_from;    ///< [rows, or slots in the expert-major layout] local
+                                           ///< rank that reads the row in combine: it forwarded
+                                           ///< it, or owns its token
   RowRefs own_node;                        ///< [T] rows on this rank's own node, ranks ascending
   std::vector<std::size_t> first_partial;  ///< [T+1]
   std::vector<PartialPlace> partials;      ///< nodes ascending within a token

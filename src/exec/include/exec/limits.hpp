@@ -18,7 +18,7 @@ struct Limits {
 };
 
 /// How the records of a stream lie in frames: each frame is [metas][rows], and lies in the stage as
-/// it was sent. Rows of combine have no meta.
+/// it was sent. In combine the metas are the weights that go back, if any do.
 struct ChunkShape {
   std::int64_t meta_bytes = 0;
   std::int64_t row_bytes = 0;

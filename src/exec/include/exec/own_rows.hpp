@@ -8,9 +8,11 @@
 
 #include <railwave/ids.hpp>
 #include <railwave/placement.hpp>
+#include <railwave/row_layout.hpp>
 #include <railwave/topology.hpp>
 
 #include "exec/rank_engine.hpp"
+#include "exec/row_shape.hpp"
 #include "exec/segment_map.hpp"
 #include "exec/step_header.hpp"
 #include "model/routing.hpp"
@@ -21,20 +23,27 @@ namespace railwave::exec {
 struct OwnTokens {
   Routing routing;
   std::span<const float> topk_weights;
+  RowLayout layout = RowLayout::RankMajor;
 };
 
 /// The rows of a node's ranks in one step: this rank's where the caller has them, its neighbours'
 /// in their segments. A rank publishes only what others read, once the headers have told it what
-/// that is; what it sends itself is packed from where it lies. Threads: the engine's.
+/// that is; what it sends itself is packed from where it lies. In a combine that returns or applies
+/// weights each row has some beside it, in the place of the metas that only a dispatch has.
+/// Threads: the engine's.
 class NodeRows {
  public:
   struct Setup {
     RankEngine* engine = nullptr;
     std::span<const SegmentMap> maps;  ///< of the node's ranks
     std::uint64_t step = 0;
-    const std::byte* own = nullptr;  ///< [rows, row_bytes]
-    std::int64_t rows = 0;
-    std::int64_t row_bytes = 0;
+    RowShape shape;
+    std::int64_t rows = 0;              ///< rows that have a number
+    const std::byte* own = nullptr;     ///< their elements
+    const std::byte* scales = nullptr;  ///< their scales
+    const float* weights = nullptr;     ///< `weights_per_row` of each
+    std::int64_t weights_per_row = 0;
+    std::span<const std::int64_t> places{};  ///< [rows] where row i lies in the three; empty: at i
   };
   explicit NodeRows(const Setup& setup);
 
@@ -47,25 +56,35 @@ class NodeRows {
   /// Are the rows of a local rank here? If not, this rank waits for them from now on.
   bool here(int local);
   /// REQUIRES: here(local), and the rank knows that this one reads the row.
-  [[nodiscard]] const std::byte* row(int local, std::int64_t index) const {
-    return base_[static_cast<std::size_t>(local)] + index * setup_.row_bytes;
+  [[nodiscard]] RowView row(int local, std::int64_t index) const {
+    if (local == local_) return own_row(index);
+    return RowView::packed(published(local) + index * setup_.shape.bytes(), setup_.shape);
   }
+  /// The row's weights. REQUIRES: as row(), and weights_per_row > 0.
+  [[nodiscard]] const float* weights(int local, std::int64_t index) const;
   /// REQUIRES: here(local).
   [[nodiscard]] const std::byte* meta(int local, std::int64_t index, std::int64_t meta_bytes) const;
   /// Ranks whose rows this rank waits for.
   [[nodiscard]] std::vector<RankId> awaited() const;
 
  private:
-  [[nodiscard]] std::byte* published(int local) const;
+  [[nodiscard]] std::byte* published(int local) const {
+    return published_[static_cast<std::size_t>(local)];
+  }
+  [[nodiscard]] std::int64_t place(std::int64_t index) const {
+    return setup_.places.empty() ? index : setup_.places[static_cast<std::size_t>(index)];
+  }
+  [[nodiscard]] RowView own_row(std::int64_t index) const;
+  [[nodiscard]] std::byte* published_weights(int local, std::int64_t index) const;
   [[nodiscard]] bool is_here(int local) const;
 
   Setup setup_;
   int local_;
-  std::vector<const std::byte*> base_;  // [G]
-  std::vector<bool> here_;              // [G]
-  std::vector<bool> waiting_;           // [G]
-  std::vector<bool> readers_;           // [G]
-  std::vector<bool> copied_;            // by row
+  std::vector<std::byte*> published_;  // [G] rows in the segments
+  std::vector<bool> here_;             // [G]
+  std::vector<bool> waiting_;          // [G]
+  std::vector<bool> readers_;          // [G]
+  std::vector<bool> copied_;           // by row
 };
 
 /// Writes the metas of this rank's records into its segment, grouped by destination node
@@ -73,6 +92,9 @@ class NodeRows {
 /// Cost O(T K).
 void write_metas(RankEngine& engine, const SegmentMap& map, const Placement& placement,
                  const OwnTokens& tokens, std::uint64_t step);
+/// Writes metas that an earlier dispatch has left in its handle.
+void write_metas(RankEngine& engine, const SegmentMap& map, std::span<const std::byte> metas,
+                 std::uint64_t step);
 
 /// Index of the first meta of `destination` in `owner`'s group order.
 std::int64_t first_meta(const StepCounts& counts, RankId owner, NodeId destination);

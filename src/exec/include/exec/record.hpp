@@ -20,6 +20,10 @@ struct RecordSlot {
 /// {expert i32, row u32, weight f32}, padded to 8 bytes. Little-endian.
 constexpr std::int64_t record_meta_bytes(int top_k) { return round_up(8 + 12LL * top_k, 8); }
 
+/// What goes before the rows of a combine that returns weights: K floats a record, padded to 8
+/// bytes.
+constexpr std::int64_t weights_meta_bytes(int top_k) { return round_up(4LL * top_k, 8); }
+
 /// A view of one meta; `at` need not be aligned.
 class RecordMeta {
  public:

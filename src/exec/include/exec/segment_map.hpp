@@ -22,9 +22,12 @@ namespace railwave::exec {
 /// nodes, P ranks, R rails, T = max_tokens, K = max_top_k, row = max_row_bytes,
 /// meta = record_meta_bytes(K), H = 48 + 4 (N + P) and G = most ranks of a node:
 ///   words    8 x {3, R, R N, 2 N, 2 N, streams}, streams = most that end at the rank in either
-///   phase headers  2 H + 2 N (G H) rows     2 (max(T, max_recv_rows) row + T min(N, K) meta) stage
-///   the larger of dispatch and combine: sum over the streams that end at the rank of
-///            (records in the worst case of any path) (meta + row); combine has no meta
+///            phase
+///   headers  2 H + 2 N (G H)
+///   rows     2 (max(T, M) row + max(T min(N, K) meta, 4 M K)), M = max_recv_rows
+///   stage    the larger of dispatch and combine: sum over the streams that end at the rank of
+///            (records in the worst case of any path) (meta + row); combine's meta is its weights,
+///            4 K rounded up to 8
 /// Each item in braces, H, (G H), the rows and the row pair, and each record of the stage are
 /// rounded up to 64 bytes. Worked example: docs/workspace.md. Pages are touched only when used.
 struct SegmentMap {
@@ -43,7 +46,7 @@ struct SegmentMap {
   std::int64_t remote_stride = 0;  ///< between two nodes' headers
   std::int64_t rows = 0;           ///< [2] rows and metas of this rank
   std::int64_t rows_stride = 0;
-  std::int64_t metas = 0;  ///< offset of the metas within rows
+  std::int64_t metas = 0;  ///< offset of the metas, or of combine's weights, within rows
   std::int64_t stage = 0;
   std::int64_t stage_bytes = 0;
   std::int64_t bytes = 0;  ///< of the whole segment

@@ -16,6 +16,13 @@ namespace railwave::exec {
 /// Leave: the group is being destroyed on this rank.
 enum class Operation : std::uint8_t { Dispatch = 1, Combine = 2, Leave = 3 };
 
+/// Bits of StepHeader::flags.
+enum StepFlag : std::uint32_t {
+  kExpertMajor = 1,    ///< `copies` counts slots, each of which is a row of its own
+  kReturnWeights = 2,  ///< combine: weights travel back with the rows
+  kApplyWeights = 4,   ///< combine: rows count times their weights
+};
+
 /// One rank's part of the header. Everything above `tokens` must be equal on all ranks.
 struct StepHeader {
   std::uint8_t rejected = 0;  ///< the ErrorCode with which this rank refused its input, else 0
@@ -24,8 +31,9 @@ struct StepHeader {
   DType dtype = DType::BF16;
   std::uint32_t top_k = 0;
   std::uint32_t hidden = 0;
+  std::uint32_t flags = 0;  ///< StepFlag
   std::uint64_t step = 0;
-  std::uint64_t handle_step = 0;   ///< combine: the step of the handle's dispatch
+  std::uint64_t handle_step = 0;   ///< the step of the handle's first dispatch, 0 without handle
   std::uint64_t windows_hash = 0;  ///< of the caller's windows
   std::uint32_t tokens = 0;
   std::uint32_t capacity = 0;  ///< rows that this rank can take in this step
@@ -48,12 +56,14 @@ StepHeader decode_step_header(std::span<const std::byte> bytes, int nodes, int r
 /// Errors: PeerRejected naming the lowest rank that refused its input (that rank itself returns its
 /// own error instead); Mismatch naming the field and the lowest rank that is not of the majority
 /// (on a tie: not of rank 0's value); CapacityExceeded naming the lowest rank whose rows exceed its
-/// capacity, with need and have.
+/// capacity, with need and have (in the expert-major layout both without the padding of groups,
+/// for which a rank keeps room apart).
 Status agree(std::span<const StepHeader> headers);
 
 /// Counts beyond what the group reserved memory for can only come from a broken header.
 /// Errors: ProtocolViolation naming the lowest rank that says more than `max_tokens` tokens, or
-/// more records or copies for one receiver than it has tokens.
+/// more records or copies for one receiver than it has tokens (copies in the expert-major layout:
+/// slots).
 Status check_counts(std::span<const StepHeader> headers, std::int64_t max_tokens);
 
 /// Records and row copies of one step, from agreed headers.
