@@ -82,12 +82,15 @@ constexpr float canonical_fp32(float value) {
   return std::bit_cast<float>(number_format::select(is_nan, kFp32NaN, bits));
 }
 
-/// Exact; a NaN keeps its sign and payload.
+/// Exact; a NaN keeps its sign and payload and is quiet, as the F16C instructions make it.
 constexpr float fp16_to_fp32(std::uint16_t bits) {
+  using number_format::at_least;
+  using number_format::select;
   const std::uint32_t magnitude = bits & 0x7fffU;
-  const std::uint32_t special = 0x7f800000U | (magnitude << 13);
-  const std::uint32_t wide = number_format::select(number_format::at_least(magnitude, 0x7c00U),
-                                                   special, number_format::Fp16::widen(magnitude));
+  const std::uint32_t quiet = select(at_least(magnitude, 0x7c01U), 0x400000U, 0);
+  const std::uint32_t special = 0x7f800000U | quiet | (magnitude << 13);
+  const std::uint32_t wide =
+      select(at_least(magnitude, 0x7c00U), special, number_format::Fp16::widen(magnitude));
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits & 0x8000U) << 16 | wide);
 }
 

@@ -13,7 +13,7 @@ namespace railwave {
 
 enum class InstructionSet : std::uint8_t { Baseline, Avx2 };
 
-/// Avx2 if this CPU has it, else what the library was compiled for.
+/// Avx2 if this CPU has it and F16C, as all such CPUs do; else what the library was compiled for.
 InstructionSet best_instruction_set();
 
 /// Rows to add: fp32(rows[r][i]), or fp32(weights[r] * fp32(rows[r][i])) if there are weights.
