@@ -84,7 +84,7 @@ class F16c {
     return start == SumStart::Zero ? _mm256_setzero_ps() : load(sum, left);
   }
 
-  /// To nearest, ties to even, whatever the thread's rounding mode; NaNs become kFp16NaN.
+  /// To nearest, ties to even; NaNs become kFp16NaN.
   RAILWAVE_F16C_INLINE static __m128i rounded(__m256 value) {
     const __m256 is_nan = _mm256_cmp_ps(value, value, _CMP_UNORD_Q);
     const __m256 quiet = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(kFp32NaN)));
