@@ -1,8 +1,8 @@
 // Each of the 2^32 fp32 patterns to bf16, fp16 and fp8, on every instruction set: between two
 // half-way points, worked out from the format's definition, all patterns have the same result.
+#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
