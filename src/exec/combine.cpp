@@ -65,9 +65,11 @@ CombineSource::CombineSource(const CombineContext& context)
 const RowRefs& CombineSource::rows_of(const Stream& stream) const {
   const auto& forwarded = context_.handle->forwarded;
   const StreamKey& key = stream;
-  const auto at = std::find_if(forwarded.begin(), forwarded.end(),
-                               [&](const ForwardedStream& f) { return f.key == key; });
-  RAILWAVE_CHECK(at != forwarded.end(), "pair %d to %d", stream.pair.source.value,
+  // They were kept in the order of one receiver's streams: by key.
+  const auto at =
+      std::lower_bound(forwarded.begin(), forwarded.end(), key,
+                       [](const ForwardedStream& f, const StreamKey& k) { return f.key < k; });
+  RAILWAVE_CHECK(at != forwarded.end() && at->key == key, "pair %d to %d", stream.pair.source.value,
                  stream.pair.destination.value);
   return at->records;
 }

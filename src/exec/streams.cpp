@@ -1,6 +1,7 @@
 #include "exec/streams.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "base/checked.hpp"
@@ -124,17 +125,21 @@ std::vector<RecordOwner> record_owners(const plan::DispatchPlan& plan, const Ste
   const Topology& topology = plan.topology();
   const NodeId node = stream.pair.source;
   const auto lanes = static_cast<std::int64_t>(topology.drivers(node, stream.rail).size());
-  const std::int64_t end = stream.first + stream.records;
-  std::vector<RecordOwner> owners;  // of the lane's records, in all windows
-  owners.reserve(static_cast<std::size_t>(end));
-  // A segment's owners are walked once: `local` and its first index only ever grow.
+  std::vector<RecordOwner> owners;
+  owners.reserve(static_cast<std::size_t>(stream.records));
+  std::int64_t before = stream.first;  // of the lane's records to come, in the windows before
   const plan::SliceAssignment slice = plan.slice(stream.pair);
   for (const plan::Segment& segment : slice.by_rail) {
     if (segment.rail != stream.rail) continue;
+    const std::int64_t skip = ((stream.lane - segment.slot) % lanes + lanes) % lanes;
+    const std::int64_t here = segment.count > skip ? ceil_div(segment.count - skip, lanes) : 0;
+    const std::int64_t passed = std::min(before, here);
+    before -= passed;
+    // A segment's owners are walked once: `local` and its first index only ever grow.
     int local = 0;
     std::int64_t first = 0;
-    const std::int64_t skip = ((stream.lane - segment.slot) % lanes + lanes) % lanes;
-    for (std::int64_t i = skip; i < segment.count; i += lanes) {
+    for (std::int64_t i = skip + passed * lanes;
+         i < segment.count && std::ssize(owners) < stream.records; i += lanes) {
       const std::int64_t index = segment.first + i;
       for (;; ++local) {
         const RankId rank = topology.rank_at(node, local);
@@ -146,8 +151,8 @@ std::vector<RecordOwner> record_owners(const plan::DispatchPlan& plan, const Ste
       owners.push_back({local, index - first});
     }
   }
-  RAILWAVE_CHECK(static_cast<std::int64_t>(owners.size()) >= end, "%zu owners", owners.size());
-  return {owners.begin() + stream.first, owners.begin() + end};
+  RAILWAVE_CHECK(std::ssize(owners) == stream.records, "%zu owners", owners.size());
+  return owners;
 }
 
 std::vector<RecordPlace> record_places(const plan::DispatchPlan& plan, const StepCounts& counts,
@@ -166,9 +171,9 @@ std::vector<RecordPlace> record_places(const plan::DispatchPlan& plan, const Ste
     const auto lanes = static_cast<std::int64_t>(topology.drivers(node, segment.rail).size());
     const std::int64_t from = std::max(first, segment.first);
     const std::int64_t to = std::min(end, segment.first + segment.count);
+    std::size_t part = 0;
     for (std::int64_t index = from; index < to; ++index) {
       const std::int64_t slot = segment.slot + (index - segment.first);
-      std::size_t part = 0;
       while (used[part + 1][segment.rail.index()] <= slot) ++part;
       const int lane = static_cast<int>(slot % lanes);
       const std::int64_t before =
