@@ -6,13 +6,21 @@
 #include <benchmark/benchmark.h>
 
 #include "select/selector.hpp"
+#include "workload/integer_rng.hpp"
 
 namespace railwave::select {
 namespace {
 
+using workload::IntegerRng;
+
 constexpr int kAnchors = 1000;
 constexpr int kPhases = 1024;
 constexpr std::int64_t kMiB = 1 << 20;
+
+/// From 0 to below - 1.
+std::int64_t draw(IntegerRng& rng, std::int64_t below) {
+  return static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(below)));
+}
 
 Decimal thousandths(std::int64_t value) {
   return Decimal::parse(std::to_string(value / 1000) + "." +
@@ -20,27 +28,15 @@ Decimal thousandths(std::int64_t value) {
       .value();
 }
 
-/// A linear congruential generator: the same anchors and phases in every run.
-class Sequence {
- public:
-  std::int64_t next(std::int64_t below) {
-    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
-    return static_cast<std::int64_t>((state_ >> 33) % static_cast<std::uint64_t>(below));
-  }
-
- private:
-  std::uint64_t state_ = 1;
-};
-
 /// Anchors whose rail skews spread over 1 to 1 + skew / 1000, concentrations likewise.
-CostTable octave(Sequence& sequence, std::int64_t skew, std::int64_t concentration) {
+CostTable octave(IntegerRng& rng, std::int64_t skew, std::int64_t concentration) {
   CostTable table;
   table.cluster = {{8, 8, 8, 8}, 8};
   table.scales = {thousandths(56'000), thousandths(1'250), thousandths(7'000), thousandths(2'000),
                   thousandths(20)};
   for (int i = 0; i < kAnchors; ++i) {
-    table.anchors.push_back({{thousandths(7'000 + 7 * i), thousandths(1'000 + sequence.next(skew)),
-                              thousandths(1'000 + sequence.next(concentration))},
+    table.anchors.push_back({{thousandths(7'000 + 7 * i), thousandths(1'000 + draw(rng, skew)),
+                              thousandths(1'000 + draw(rng, concentration))},
                              Path::PermutationOnly,
                              {},
                              {}});
@@ -54,24 +50,24 @@ Ratio reduced(std::int64_t num, std::int64_t den) {
 }
 
 /// Phases of the same spread, with fractions as exchanged record counts give them.
-std::vector<Descriptors> phases(Sequence& sequence, std::int64_t skew, std::int64_t concentration) {
+std::vector<Descriptors> phases(IntegerRng& rng, std::int64_t skew, std::int64_t concentration) {
   std::vector<Descriptors> out;
   for (int i = 0; i < kPhases; ++i) {
-    const std::int64_t records = 100'003 + sequence.next(1'000'000);
+    const std::int64_t records = 100'003 + draw(rng, 1'000'000);
     const auto shape = [&](std::int64_t spread) {
-      return reduced(records + records * sequence.next(spread) / 1000, records);
+      return reduced(records + records * draw(rng, spread) / 1000, records);
     };
-    out.push_back({reduced(7 * kMiB * 32 + sequence.next(7 * kMiB * 32), 32), shape(skew),
+    out.push_back({reduced(7 * kMiB * 32 + draw(rng, 7 * kMiB * 32), 32), shape(skew),
                    shape(concentration), 3});
   }
   return out;
 }
 
 void select_phases(benchmark::State& state) {
-  Sequence sequence;
-  const auto table = octave(sequence, state.range(0), state.range(1));
+  IntegerRng rng(1);
+  const auto table = octave(rng, state.range(0), state.range(1));
   const auto selector = make_selector(table, table.cluster).value();
-  const auto asked = phases(sequence, state.range(0), state.range(1));
+  const auto asked = phases(rng, state.range(0), state.range(1));
   std::size_t i = 0;
   std::int64_t found = 0;
   for (auto step : state) {

@@ -1,6 +1,5 @@
 // The index and its exact tie rule against the definition, anchor by anchor.
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -41,11 +40,6 @@ CostTable draw_table() {
     if (!taken) table.anchors.push_back(std::move(next));
   }
   return table;
-}
-
-Ratio reduced(std::int64_t num, std::int64_t den) {
-  const std::int64_t divisor = std::gcd(num, den);
-  return {num / divisor, den / divisor};
 }
 
 /// Close to an anchor or anywhere; on the grid, where edges and ties are, or beside it.

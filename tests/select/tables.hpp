@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,12 @@ inline Anchor anchor(const char* payload, const char* rail_skew, const char* con
 
 inline std::unique_ptr<const Selector> selector_of(const CostTable& table) {
   return make_selector(table, table.cluster).value();
+}
+
+/// num / den in lowest terms.
+inline Ratio reduced(std::int64_t num, std::int64_t den) {
+  const std::int64_t divisor = std::gcd(num, den);
+  return {num / divisor, den / divisor};
 }
 
 constexpr std::int64_t kMiB = 1 << 20;
