@@ -9,17 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scratch_directory.hpp"
+
 namespace railwave::report {
 namespace {
 
 class PrivateFileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "railwave-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string contents(const std::string& path) {
     std::ostringstream out;
     out << std::ifstream(path).rdbuf();
@@ -30,11 +26,11 @@ class PrivateFileTest : public ::testing::Test {
     EXPECT_EQ(::stat(path.c_str(), &status), 0);
     return status.st_mode & 0777;
   }
-  std::filesystem::path folder_;
+  const ScratchDirectory scratch_;
 };
 
 TEST_F(PrivateFileTest, IsCreatedForItsOwnerOnly) {
-  const std::string path = folder_ / "a.json";
+  const std::string path = scratch_.file("a.json");
   const mode_t old = ::umask(0);
   const auto status = write_private_file(path, "text");
   ::umask(old);
@@ -44,7 +40,7 @@ TEST_F(PrivateFileTest, IsCreatedForItsOwnerOnly) {
 }
 
 TEST_F(PrivateFileTest, AnOldFileIsReplacedAndMadePrivate) {
-  const std::string path = folder_ / "b.json";
+  const std::string path = scratch_.file("b.json");
   std::ofstream(path) << "a longer text than the new one";
   ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
   ASSERT_TRUE(write_private_file(path, "new"));
@@ -53,7 +49,7 @@ TEST_F(PrivateFileTest, AnOldFileIsReplacedAndMadePrivate) {
 }
 
 TEST_F(PrivateFileTest, AFolderThatIsNotThereIsNamed) {
-  const std::string path = folder_ / "absent" / "c.json";
+  const std::string path = scratch_.file("absent/c.json");
   const auto status = write_private_file(path, "text");
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().field, "output");

@@ -2,36 +2,20 @@
 #pragma once
 
 #include <algorithm>
-#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/event_loop.hpp"
+#include "scratch_directory.hpp"
 #include "testbed/cluster.hpp"
 
 namespace railwave::testbed {
 
-/// A directory anyone can read, removed with its contents.
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "railwave-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-    std::filesystem::permissions(path_, std::filesystem::perms(0755));
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  ~ScratchDirectory() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
+using railwave::ScratchDirectory;
 
 /// A file in memory that takes the ranks' output.
 class CapturedOutput {

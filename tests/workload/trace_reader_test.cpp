@@ -86,7 +86,7 @@ TEST_F(TraceReaderTest, UnknownNamesEndingsAndFilesAreRefused) {
   EXPECT_THAT(read_trace(write("routing.u8", "\0"s)).error().message, HasSubstr("dimensions ''"));
   EXPECT_THAT(read_trace(write("x_K2_L1.u8", "\0\1"s)).error().message, HasSubstr("'KL'"));
   EXPECT_EQ(read_trace(write("x_L1_T1_K1.f32", "\0"s)).error().code, ErrorCode::Unsupported);
-  EXPECT_THAT(read_trace((folder_ / "absent_L1_T1_K1.u8").string()).error().message,
+  EXPECT_THAT(read_trace(scratch_.file("absent_L1_T1_K1.u8")).error().message,
               HasSubstr("no such regular file"));
   EXPECT_THAT(read_trace("/dev/zero.u8").error().message, HasSubstr("no such regular file"));
 }
