@@ -16,6 +16,7 @@
 #include <railwave/phase_report.hpp>
 #include <railwave/placement.hpp>
 #include <railwave/row_layout.hpp>
+#include <railwave/shared_buffer.hpp>
 #include <railwave/topology.hpp>
 
 namespace railwave {
@@ -42,9 +43,11 @@ struct CommunicatorOptions {
   /// Rows of recv_x of any rank in any step, padding of groups included, >= 1. Memory is reserved
   /// for them: worst_case_recv_rows() is always enough and rarely needed.
   std::int64_t max_recv_rows = 0;
-  std::int64_t max_hidden = 0;                         ///< H of any step, >= 1
-  DType widest_dtype = DType::BF16;                    ///< the widest element type of any step
-  int max_top_k = 1;                                   ///< K of any step, >= 1
+  std::int64_t max_hidden = 0;       ///< H of any step, >= 1
+  DType widest_dtype = DType::BF16;  ///< the widest element type of any step
+  int max_top_k = 1;                 ///< K of any step, >= 1
+  /// Memory of this rank for Communicator::allocate().
+  std::int64_t shared_bytes = 0;
   StartPolicy wave_start = StartPolicy::RailBarrier;   ///< RailBarrier, Grant or Free
   StartPolicy window_start = StartPolicy::Submission;  ///< Submission or Free
   /// RailBarrier, Grant: a receiver says that it has received a window so many bytes early.
@@ -169,6 +172,12 @@ class Communicator {
   Result<Received> dispatch(const DispatchArguments& arguments);
   /// Brings the rows back and sums them at their tokens. Returns what it saw.
   Result<PhaseReport> combine(const CombineArguments& arguments);
+
+  /// A buffer of `bytes` bytes out of options.shared_bytes that the node's ranks read in place:
+  /// rows and scales of dispatch and combine that lie in it are copied once, by who wants them. A
+  /// call ends when the neighbours have read them. Errors: ResourceExhausted with need and have.
+  /// Threads: any.
+  Result<SharedBuffer> allocate(std::int64_t bytes);
 
   /// Gathers every rank's bytes over the control network, for measurements between calls.
   Result<std::vector<std::vector<std::byte>>> all_gather(std::span<const std::byte> mine);

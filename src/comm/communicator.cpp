@@ -10,6 +10,7 @@
 #include "comm/group.hpp"
 #include "comm/group_settings.hpp"
 #include "exec/record.hpp"
+#include "transport/shared_arena.hpp"
 
 namespace railwave {
 
@@ -49,6 +50,12 @@ Result<PhaseReport> Communicator::combine(const CombineArguments& arguments) {
 Result<std::vector<std::vector<std::byte>>> Communicator::all_gather(
     std::span<const std::byte> mine) {
   return group_->all_gather(mine);
+}
+
+Result<SharedBuffer> Communicator::allocate(std::int64_t bytes) { return group_->allocate(bytes); }
+
+SharedBuffer::~SharedBuffer() {
+  if (arena_) arena_->give_back(bytes_);
 }
 
 std::uint64_t Communicator::operations() const { return group_->operations(); }

@@ -87,6 +87,8 @@ Status Group::build(Wiring wiring) {
   auto engine = exec::RankEngine::create(std::move(parts));
   if (!engine) return fail(std::move(engine).error());
   engine_ = std::move(*engine);
+  arena_ = std::make_shared<transport::SharedArena>(engine_->fabric().own().subspan(
+      static_cast<std::size_t>(own_map().arena), static_cast<std::size_t>(limits_.shared_bytes)));
   headers_ = std::make_unique<exec::HeaderExchange>(*engine_, maps_);
   slots_ = std::make_unique<exec::SendSlots>(*engine_, limits_);
   engine_->set_control(headers_.get());
@@ -185,7 +187,7 @@ Result<std::vector<StepHeader>> Group::exchange(StepHeader header, const Status&
 }
 
 exec::PhaseSetup Group::phase_setup(Operation operation, const plan::DispatchPlan& plan,
-                                    const exec::NodeRows& rows, const exec::ChunkShape& shape) {
+                                    exec::NodeRows& rows, const exec::ChunkShape& shape) {
   exec::PhaseSetup setup;
   setup.engine = engine_.get();
   setup.plan = &plan;
@@ -222,6 +224,16 @@ Result<std::vector<std::vector<std::byte>>> Group::all_gather(std::span<const st
   auto all = all_gather_->all_gather(mine, Clock::now() + options_.deadlines.operation);
   if (!all) return fail(keep(std::move(all).error()));
   return all;
+}
+
+Result<SharedBuffer> Group::allocate(std::int64_t bytes) {
+  auto block = arena_->take(bytes);
+  if (!block) {
+    Error error = std::move(block).error();
+    error.rank = options_.self.value;
+    return fail(std::move(error));
+  }
+  return SharedBuffer(arena_, *block);
 }
 
 WorkspaceSize Group::workspace() const { return {own_map().bytes, slots_->bytes()}; }

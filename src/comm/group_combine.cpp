@@ -22,6 +22,7 @@ exec::NodeRows::Setup Group::expert_rows(const CombineArguments& arguments) {
   setup.step = step_;
   setup.shape = RowShape::of(arguments.dtype, arguments.hidden);
   setup.rows = static_cast<std::int64_t>(handle.taken_from.size());
+  setup.extent = arguments.rows;
   setup.own = static_cast<const std::byte*>(arguments.x);
   setup.places = handle.expert_rows.places;
   if (arguments.apply_weights || arguments.return_weights) {

@@ -108,9 +108,15 @@ Result<Received> Group::run_dispatch(const DispatchArguments& arguments, Deadlin
   const double plan_s = watch.lap();
 
   const RowShape row_shape = RowShape::of(arguments.dtype, arguments.hidden);
-  exec::NodeRows rows({engine_.get(), maps_, step_, row_shape, arguments.tokens,
-                       static_cast<const std::byte*>(arguments.x),
-                       reinterpret_cast<const std::byte*>(arguments.scales.data())});
+  exec::NodeRows::Setup setup;
+  setup.engine = engine_.get();
+  setup.maps = maps_;
+  setup.step = step_;
+  setup.shape = row_shape;
+  setup.rows = setup.extent = arguments.tokens;
+  setup.own = static_cast<const std::byte*>(arguments.x);
+  setup.scales = reinterpret_cast<const std::byte*>(arguments.scales.data());
+  exec::NodeRows rows(setup);
   exec::DispatchContext context;
   context.engine = engine_.get();
   context.placement = &placement_;

@@ -32,7 +32,7 @@ struct Setting {
   std::uint64_t value;
 };
 
-using Settings = std::array<Setting, 15>;
+using Settings = std::array<Setting, 16>;
 
 Settings settings_of(const Topology& topology, const Placement& placement,
                      const CommunicatorOptions& o) {
@@ -46,6 +46,7 @@ Settings settings_of(const Topology& topology, const Placement& placement,
            {"widest_dtype", u(o.widest_dtype)},
            {"max_tokens_per_rank", u(o.max_tokens_per_rank)},
            {"max_recv_rows", u(o.max_recv_rows)},
+           {"shared_bytes", u(o.shared_bytes)},
            {"wave_start", u(o.wave_start)},
            {"window_start", u(o.window_start)},
            {"chunk_bytes", u(o.chunk_bytes)},
@@ -97,6 +98,9 @@ Status check_sizes(const Topology& topology, const CommunicatorOptions& o) {
   if (o.max_recv_rows < 1 || o.max_recv_rows > kMost) {
     return bad(o, "max_recv_rows", o.max_recv_rows,
                "in 1 .. 2^31; worst_case_recv_rows() says how many can come");
+  }
+  if (o.shared_bytes < 0 || o.shared_bytes > kMostBytes) {
+    return bad(o, "shared_bytes", o.shared_bytes, "in 0 .. 2^44");
   }
   if (o.max_hidden < 1 || o.max_hidden > kMost / 4) {
     return bad(o, "max_hidden", o.max_hidden, "in 1 .. 2^29");
@@ -168,6 +172,7 @@ exec::Limits limits_of(const CommunicatorOptions& options) {
   exec::Limits limits;
   limits.max_tokens = options.max_tokens_per_rank;
   limits.max_recv_rows = options.max_recv_rows;
+  limits.shared_bytes = options.shared_bytes;
   limits.max_row_bytes = max_row_bytes(options);
   limits.max_top_k = options.max_top_k;
   limits.chunk_bytes = options.chunk_bytes;

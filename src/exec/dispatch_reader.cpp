@@ -129,7 +129,8 @@ void DispatchReader::find_places() {
   }
   std::vector<std::int64_t> next(offsets.begin(), offsets.end() - 1);
   for (const std::int32_t expert : experts_) {
-    handle.expert_rows.places.push_back(next[static_cast<std::size_t>(expert)]++);
+    handle.expert_rows.places.push_back(
+        static_cast<std::uint32_t>(next[static_cast<std::size_t>(expert)]++));
   }
   experts_.clear();
 }

@@ -23,12 +23,74 @@ NodeRows::NodeRows(const Setup& setup)
         map.rows + static_cast<std::int64_t>(setup.step & 1) * map.rows_stride);
   }
   here_[static_cast<std::size_t>(local_)] = true;
+  lies_.resize(setup.maps.size());
+  lies_[static_cast<std::size_t>(local_)] = own_lies();
 }
 
-RowView NodeRows::own_row(std::int64_t index) const {
-  const std::int64_t at = place(index);
-  return {setup_.own + at * setup_.shape.element_bytes,
-          setup_.scales + at * setup_.shape.scale_bytes};
+bool NodeRows::in_arena(const std::byte* begin, std::int64_t bytes) const {
+  const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local_)];
+  const auto first = reinterpret_cast<std::uintptr_t>(setup_.engine->fabric().own().data());
+  const auto at = reinterpret_cast<std::uintptr_t>(begin);
+  return at >= first + static_cast<std::uintptr_t>(map.arena) &&
+         at + static_cast<std::uintptr_t>(bytes) <= first + static_cast<std::uintptr_t>(map.bytes);
+}
+
+NodeRows::Lies NodeRows::own_lies() const {
+  const RowShape& shape = setup_.shape;
+  Lies lies{setup_.own, setup_.scales, shape.element_bytes, shape.scale_bytes,
+            setup_.places.empty() ? nullptr : setup_.places.data()};
+  lies.in_place =
+      setup_.extent > 0 && in_arena(setup_.own, setup_.extent * shape.element_bytes) &&
+      (shape.scale_bytes == 0 || in_arena(setup_.scales, setup_.extent * shape.scale_bytes));
+  return lies;
+}
+
+namespace {
+
+/// What a rank tells of its rows, in a line of its segment.
+struct RowsPlace {
+  std::int64_t elements = 0;  // offset in the segment, 0: packed, in the region for rows
+  std::int64_t scales = 0;
+  std::int64_t placed = 0;  // 1: row i lies at the i-th u32 of the region for rows
+};
+
+std::int64_t place_offset(const SegmentMap& map, std::uint64_t step) {
+  return map.rows_place + static_cast<std::int64_t>(step & 1) * 64;
+}
+
+}  // namespace
+
+void NodeRows::write_place() {
+  const Lies& own = lies_[static_cast<std::size_t>(local_)];
+  std::byte* segment = setup_.engine->fabric().own().data();
+  RowsPlace place;
+  if (own.in_place) {
+    place.elements = own.elements - segment;
+    if (setup_.shape.scale_bytes > 0) place.scales = own.scales - segment;
+    place.placed = own.places != nullptr ? 1 : 0;
+    std::memcpy(published(local_), setup_.places.data(), setup_.places.size_bytes());
+  }
+  std::memcpy(segment + place_offset(setup_.maps[static_cast<std::size_t>(local_)], setup_.step),
+              &place, sizeof(place));
+}
+
+NodeRows::Lies NodeRows::lies_of(int local) const {
+  const RowShape& shape = setup_.shape;
+  const std::byte* segment = setup_.engine->fabric().segment(local).data();
+  const std::byte* rows = published(local);
+  RowsPlace place;
+  std::memcpy(&place,
+              segment + place_offset(setup_.maps[static_cast<std::size_t>(local)], setup_.step),
+              sizeof(place));
+  if (place.elements == 0) {
+    return {rows, rows + shape.element_bytes, shape.bytes(), shape.bytes(), nullptr};
+  }
+  return {segment + place.elements,
+          segment + place.scales,
+          shape.element_bytes,
+          shape.scale_bytes,
+          place.placed == 0 ? nullptr : reinterpret_cast<const std::uint32_t*>(rows),
+          true};
 }
 
 std::byte* NodeRows::published_weights(int local, std::int64_t index) const {
@@ -37,7 +99,10 @@ std::byte* NodeRows::published_weights(int local, std::int64_t index) const {
 }
 
 const float* NodeRows::weights(int local, std::int64_t index) const {
-  if (local == local_) return setup_.weights + place(index) * setup_.weights_per_row;
+  if (local == local_) {
+    const Lies& own = lies_[static_cast<std::size_t>(local)];
+    return setup_.weights + own.place(index) * setup_.weights_per_row;
+  }
   return reinterpret_cast<const float*>(published_weights(local, index));
 }
 
@@ -47,13 +112,17 @@ void NodeRows::copy_for(int reader, std::int64_t row) {
   const auto index = static_cast<std::size_t>(row);
   if (copied_[index]) return;
   copied_[index] = true;
-  own_row(row).pack(setup_.shape, published(local_) + row * setup_.shape.bytes());
+  const Lies& own = lies_[static_cast<std::size_t>(local_)];
+  if (!own.in_place) {
+    own.row(row).pack(setup_.shape, published(local_) + row * setup_.shape.bytes());
+  }
   if (setup_.weights_per_row == 0) return;
   std::memcpy(published_weights(local_, row), weights(local_, row),
               static_cast<std::size_t>(4 * setup_.weights_per_row));
 }
 
 void NodeRows::publish() {
+  write_place();
   const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local_)];
   transport::publish(
       reinterpret_cast<std::uint64_t*>(setup_.engine->fabric().own().data() + map.rows_word),
@@ -74,8 +143,45 @@ bool NodeRows::here(int local) {
   if (!here_[at]) {
     here_[at] = is_here(local);
     waiting_[at] = !here_[at];
+    if (here_[at]) lies_[at] = lies_of(local);
   }
   return here_[at];
+}
+
+void NodeRows::finish_reading() {
+  const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local_)];
+  transport::publish(
+      reinterpret_cast<std::uint64_t*>(setup_.engine->fabric().own().data() + map.read_word),
+      setup_.step);
+  for (std::size_t local = 0; local < lies_.size(); ++local) {
+    const auto peer = static_cast<int>(local);
+    if (peer != local_ && lies_[local].in_place) setup_.engine->fabric().signal(peer);
+  }
+}
+
+bool NodeRows::reads_still(std::size_t reader) const {
+  if (!readers_[reader]) return false;
+  const std::byte* word = setup_.engine->fabric().segment(static_cast<int>(reader)).data() +
+                          setup_.maps[reader].read_word;
+  return transport::observe(reinterpret_cast<const std::uint64_t*>(word)) != setup_.step;
+}
+
+bool NodeRows::released() const {
+  if (!lies_[static_cast<std::size_t>(local_)].in_place) return true;
+  for (std::size_t reader = 0; reader < readers_.size(); ++reader) {
+    if (reads_still(reader)) return false;
+  }
+  return true;
+}
+
+std::vector<RankId> NodeRows::readers_left() const {
+  std::vector<RankId> ranks;
+  for (std::size_t reader = 0; reader < readers_.size(); ++reader) {
+    if (!reads_still(reader)) continue;
+    ranks.push_back(
+        setup_.engine->topology().rank_at(setup_.engine->node(), static_cast<int>(reader)));
+  }
+  return ranks;
 }
 
 const std::byte* NodeRows::meta(int local, std::int64_t index, std::int64_t meta_bytes) const {

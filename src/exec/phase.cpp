@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -123,9 +124,12 @@ Result<bool> Phase::advance(const std::function<bool()>& read) {
   const bool all_read = read();
   const auto settled = [](const auto& keeper) { return keeper->settled(); };
   const auto done = [](const auto& flow) { return !flow || flow->done(); };
-  return all_read && setup_.engine->unsent() == 0 &&
-         std::all_of(flows_.begin(), flows_.end(), done) &&
-         std::all_of(keepers_.begin(), keepers_.end(), settled);
+  if (!all_read || setup_.engine->unsent() > 0 ||
+      !std::all_of(flows_.begin(), flows_.end(), done)) {
+    return false;
+  }
+  if (!std::exchange(read_all_, true)) setup_.rows->finish_reading();
+  return std::all_of(keepers_.begin(), keepers_.end(), settled) && setup_.rows->released();
 }
 
 Error Phase::late() const {
@@ -150,6 +154,9 @@ Error Phase::late() const {
       if (!flow) continue;
       for (const RankId rank : flow->blockers()) ranks.insert(rank.value);
     }
+  }
+  if (ranks.empty() && !setup_.rows->released()) {
+    for (const RankId rank : setup_.rows->readers_left()) ranks.insert(rank.value);
   }
   return Error{ErrorCode::Timeout, ranks.empty() ? -1 : *ranks.begin(), what,
                fmt::format("step {}: {} not finished in time, waiting for ranks [{}], "

@@ -79,8 +79,9 @@ SegmentMap SegmentMap::of(const Topology& topology, const Limits& limits, RankId
       static_cast<std::int64_t>(step_header_bytes(topology.nodes(), topology.ranks()));
   Bump bump;
   SegmentMap map;
-  map.header_word = bump.take(8 * 3);
+  map.header_word = bump.take(8 * 4);
   map.rows_word = map.header_word + 8 * 2;
+  map.read_word = map.header_word + 8 * 3;
   map.level_words = bump.take(8 * rails);
   map.heard_words = bump.take(8 * rails * nodes);
   map.remote_words = bump.take(8 * 2 * nodes);
@@ -90,6 +91,7 @@ SegmentMap SegmentMap::of(const Topology& topology, const Limits& limits, RankId
   map.header = bump.take(2 * map.header_stride);
   map.remote_stride = round_up(most_ranks * header, kLine);
   map.remote = bump.take(2 * nodes * map.remote_stride);
+  map.rows_place = bump.take(2 * kLine);
   map.metas =
       round_up(std::max(limits.max_tokens, limits.max_recv_rows) * limits.max_row_bytes, kLine);
   const std::int64_t groups = std::min<std::int64_t>(nodes, limits.max_top_k);
@@ -99,6 +101,7 @@ SegmentMap SegmentMap::of(const Topology& topology, const Limits& limits, RankId
   map.rows = bump.take(2 * map.rows_stride);
   map.stage_bytes = std::max(forth.bytes, back.bytes);
   map.stage = bump.take(map.stage_bytes);
+  map.arena = bump.take(limits.shared_bytes);
   map.bytes = bump.used();
   return map;
 }

@@ -49,6 +49,7 @@ struct Plain {
 struct Sizes {
   int64_t tokens, recv_rows, row, meta;
   int top_k;
+  int64_t shared;
 };
 
 struct Stage {
@@ -88,22 +89,26 @@ int64_t segment_of(const Plain& c, const Sizes& z, int node, int local) {
   const int64_t header = 48 + 4 * (nodes + c.all());
   const int64_t most = *std::max_element(c.ranks.begin(), c.ranks.end());
   int64_t sum = 0;
-  for (const int64_t words : {int64_t{3}, int64_t{c.rails}, c.rails * nodes, 2 * nodes, 2 * nodes,
+  for (const int64_t words : {int64_t{4}, int64_t{c.rails}, c.rails * nodes, 2 * nodes, 2 * nodes,
                               std::max(forth.streams, back.streams)}) {
     sum += up(8 * words);
   }
+  sum += 2 * 64;  // where rows lie
   sum += 2 * up(header) + 2 * nodes * up(most * header);
   sum += 2 * up(up(std::max(z.tokens, z.recv_rows) * z.row) +
                 std::max(z.tokens * std::min<int64_t>(nodes, z.top_k) * z.meta,
                          4 * z.recv_rows * z.top_k));
-  return sum + std::max(forth.bytes, back.bytes);
+  return sum + std::max(forth.bytes, back.bytes) + up(z.shared);
 }
 
 Sizes sizes_of(const CommunicatorOptions& o) {
   const int64_t fp8 = o.max_hidden + 4 * ceil_of(o.max_hidden, 128);
-  return {o.max_tokens_per_rank, o.max_recv_rows,
-          std::max(o.max_hidden * element_bytes(o.widest_dtype), fp8), up(8 + 12 * o.max_top_k, 8),
-          o.max_top_k};
+  return {o.max_tokens_per_rank,
+          o.max_recv_rows,
+          std::max(o.max_hidden * element_bytes(o.widest_dtype), fp8),
+          up(8 + 12 * o.max_top_k, 8),
+          o.max_top_k,
+          o.shared_bytes};
 }
 
 int64_t slots_of(const Plain& c, const CommunicatorOptions& o, int node, int local) {
@@ -117,13 +122,14 @@ int64_t slots_of(const Plain& c, const CommunicatorOptions& o, int node, int loc
 }
 
 CommunicatorOptions options(int64_t tokens, int64_t hidden, DType dtype, int top_k,
-                            int64_t recv_rows) {
+                            int64_t recv_rows, int64_t shared = 0) {
   CommunicatorOptions o;
   o.max_tokens_per_rank = tokens;
   o.max_hidden = hidden;
   o.widest_dtype = dtype;
   o.max_top_k = top_k;
   o.max_recv_rows = recv_rows;
+  o.shared_bytes = shared;
   return o;
 }
 
@@ -136,8 +142,8 @@ const std::vector<Size>& sizes() {
   static const std::vector<Size> all{
       {{{8, 8, 8, 8}, 8}, options(4096, 7168, DType::BF16, 8, 32 * 4096)},  // the page's example
       {{{8, 8, 8, 8}, 8}, options(4096, 7168, DType::BF16, 8, 8192)},
-      {{{2, 5, 3}, 4}, options(37, 130, DType::FP32, 3, 370)},  // nothing divides anything
-      {{{4}, 2}, options(100, 64, DType::BF16, 2, 400)},        // one node
+      {{{2, 5, 3}, 4}, options(37, 130, DType::FP32, 3, 370, 1000)},  // nothing divides anything
+      {{{4}, 2}, options(100, 64, DType::BF16, 2, 400)},              // one node
       {{{1, 1}, 1}, options(37, 3, DType::BF16, 2, 5)},  // fp8 rows and weights take the most
       // 2^31 + 6144 bytes of rows
       {{{1, 1}, 1}, options(149'797, 7168, DType::BF16, 1, 2 * 149'797)}};
@@ -167,7 +173,7 @@ TEST(Workspace, WorkedExample) {
   const auto said = railwave::workspace_size(*Topology::uniform(4, 8, 8),
                                              options(4096, 7168, DType::BF16, 8, 8192));
   ASSERT_TRUE(said);
-  EXPECT_EQ(said->segment, 416'035'776);
+  EXPECT_EQ(said->segment, 416'035'904);
   EXPECT_EQ(said->send_slots, 262'144);
 }
 

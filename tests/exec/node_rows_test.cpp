@@ -34,6 +34,7 @@ class NodeRowsOfThree : public testing::Test {
                      step,
                      {kRow, 0},
                      kRows,
+                     kRows,
                      own_[rank].data()});
   }
 
@@ -94,10 +95,10 @@ TEST_F(NodeRowsOfThree, AStepDoesNotTouchTheRowsOfTheOneBefore) {
 
 TEST_F(NodeRowsOfThree, ScalesAndWeightsGoWithTheirRow) {
   // Two rows of 8 elements and 4 bytes of scales, in the caller's buffers the other way round.
-  const std::vector<std::int64_t> places{1, 0};
+  const std::vector<std::uint32_t> places{1, 0};
   const std::vector<float> scales{0.5F, 1.5F};
   const std::vector<float> weights{10, 11, 20, 21};
-  NodeRows::Setup setup{&cluster_.engine(0), cluster_.maps_of(0), 3, {8, 4}, 2, own_[0].data()};
+  NodeRows::Setup setup{&cluster_.engine(0), cluster_.maps_of(0), 3, {8, 4}, 2, 2, own_[0].data()};
   setup.scales = reinterpret_cast<const std::byte*>(scales.data());
   setup.weights = weights.data();
   setup.weights_per_row = 2;

@@ -19,6 +19,7 @@
 #include "exec/phase.hpp"
 #include "exec/rank_engine.hpp"
 #include "exec/segment_map.hpp"
+#include "transport/shared_arena.hpp"
 
 namespace railwave::comm {
 
@@ -34,6 +35,7 @@ class Group {
   Result<Received> dispatch(const DispatchArguments& arguments);
   Result<PhaseReport> combine(const CombineArguments& arguments);
   Result<std::vector<std::vector<std::byte>>> all_gather(std::span<const std::byte> mine);
+  Result<SharedBuffer> allocate(std::int64_t bytes);
   [[nodiscard]] std::uint64_t operations() const { return step_; }
   [[nodiscard]] WorkspaceSize workspace() const;
 
@@ -70,8 +72,7 @@ class Group {
                                                  Deadline deadline,
                                                  const std::function<void()>& meanwhile = {});
   [[nodiscard]] exec::PhaseSetup phase_setup(exec::Operation operation,
-                                             const plan::DispatchPlan& plan,
-                                             const exec::NodeRows& rows,
+                                             const plan::DispatchPlan& plan, exec::NodeRows& rows,
                                              const exec::ChunkShape& shape);
   [[nodiscard]] const exec::SegmentMap& own_map() const {
     return maps_[static_cast<std::size_t>(engine_->local())];
@@ -96,6 +97,7 @@ class Group {
   std::unique_ptr<exec::SendSlots> slots_;
   std::unique_ptr<exec::RankEngine> engine_;
   std::shared_ptr<const void> identity_ = std::make_shared<char>();  // tells groups apart
+  std::shared_ptr<transport::SharedArena> arena_;
   std::uint64_t step_ = 0;
   std::optional<Error> ended_;
   std::atomic<bool> busy_{false};

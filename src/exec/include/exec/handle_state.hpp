@@ -46,7 +46,7 @@ struct ForwardedStream {
 
 /// Where the rows of the expert-major layout lie on this rank.
 struct ExpertRows {
-  std::vector<std::int64_t> places;   ///< [slots] row of recv_x of each slot
+  std::vector<std::uint32_t> places;  ///< [slots] row of recv_x of each slot
   std::vector<std::int64_t> offsets;  ///< [E_local + 1] where each padded group begins, and the end
 };
 

@@ -11,6 +11,7 @@ namespace railwave::exec {
 struct Limits {
   std::int64_t max_tokens = 0;     ///< T of any rank in any step
   std::int64_t max_recv_rows = 0;  ///< rows that any rank may receive in one step
+  std::int64_t shared_bytes = 0;   ///< for the caller's buffers that neighbours read in place
   std::int64_t max_row_bytes = 0;  ///< bytes of the widest row
   int max_top_k = 1;
   std::int64_t chunk_bytes = 64 << 10;  ///< largest payload of a frame, unless one record is larger

@@ -28,7 +28,9 @@ struct OwnTokens {
 
 /// The rows of a node's ranks in one step: this rank's where the caller has them, its neighbours'
 /// in their segments. A rank publishes only what others read, once the headers have told it what
-/// that is; what it sends itself is packed from where it lies. In a combine that returns or applies
+/// that is; what it sends itself is packed from where it lies. Rows in the segment's arena are not
+/// copied: neighbours are told where they lie, and the rank's call ends when they have read them,
+/// since the rows are the caller's again then. In a combine that returns or applies
 /// weights each row has some beside it, in the place of the metas that only a dispatch has.
 /// Threads: the engine's.
 class NodeRows {
@@ -39,11 +41,12 @@ class NodeRows {
     std::uint64_t step = 0;
     RowShape shape;
     std::int64_t rows = 0;              ///< rows that have a number
+    std::int64_t extent = 0;            ///< rows that lie there: more with padding
     const std::byte* own = nullptr;     ///< their elements
     const std::byte* scales = nullptr;  ///< their scales
     const float* weights = nullptr;     ///< `weights_per_row` of each
     std::int64_t weights_per_row = 0;
-    std::span<const std::int64_t> places{};  ///< [rows] where row i lies in the three; empty: at i
+    std::span<const std::uint32_t> places{};  ///< [rows] where row i lies in the three; empty: at i
   };
   explicit NodeRows(const Setup& setup);
 
@@ -57,11 +60,16 @@ class NodeRows {
   bool here(int local);
   /// REQUIRES: here(local), and the rank knows that this one reads the row.
   [[nodiscard]] RowView row(int local, std::int64_t index) const {
-    if (local == local_) return own_row(index);
-    return RowView::packed(published(local) + index * setup_.shape.bytes(), setup_.shape);
+    return lies_[static_cast<std::size_t>(local)].row(index);
   }
   /// The row's weights. REQUIRES: as row(), and weights_per_row > 0.
   [[nodiscard]] const float* weights(int local, std::int64_t index) const;
+  /// Tells the neighbours whose rows lie in place that this rank reads nothing more of the step.
+  void finish_reading();
+  /// Has every reader of this rank's rows in place finished?
+  [[nodiscard]] bool released() const;
+  /// Readers that have not. REQUIRES: !released().
+  [[nodiscard]] std::vector<RankId> readers_left() const;
   /// REQUIRES: here(local).
   [[nodiscard]] const std::byte* meta(int local, std::int64_t index, std::int64_t meta_bytes) const;
   /// Ranks whose rows this rank waits for.
@@ -71,16 +79,34 @@ class NodeRows {
   [[nodiscard]] std::byte* published(int local) const {
     return published_[static_cast<std::size_t>(local)];
   }
-  [[nodiscard]] std::int64_t place(std::int64_t index) const {
-    return setup_.places.empty() ? index : setup_.places[static_cast<std::size_t>(index)];
-  }
-  [[nodiscard]] RowView own_row(std::int64_t index) const;
+  /// How a rank's rows lie.
+  struct Lies {
+    const std::byte* elements = nullptr;
+    const std::byte* scales = nullptr;
+    std::int64_t element_step = 0;  // bytes from row to row
+    std::int64_t scale_step = 0;
+    const std::uint32_t* places = nullptr;  // where row i lies; null: at i
+    bool in_place = false;
+    [[nodiscard]] std::int64_t place(std::int64_t index) const {
+      return places == nullptr ? index : places[index];
+    }
+    [[nodiscard]] RowView row(std::int64_t index) const {
+      const std::int64_t at = place(index);
+      return {elements + at * element_step, scales + at * scale_step};
+    }
+  };
+  [[nodiscard]] Lies own_lies() const;
+  [[nodiscard]] Lies lies_of(int local) const;
+  [[nodiscard]] bool in_arena(const std::byte* begin, std::int64_t bytes) const;
+  void write_place();
+  [[nodiscard]] bool reads_still(std::size_t reader) const;
   [[nodiscard]] std::byte* published_weights(int local, std::int64_t index) const;
   [[nodiscard]] bool is_here(int local) const;
 
   Setup setup_;
   int local_;
   std::vector<std::byte*> published_;  // [G] rows in the segments
+  std::vector<Lies> lies_;             // [G] of those that are here
   std::vector<bool> here_;             // [G]
   std::vector<bool> waiting_;          // [G]
   std::vector<bool> readers_;          // [G]

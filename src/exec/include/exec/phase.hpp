@@ -45,7 +45,7 @@ struct PhaseSetup {
   std::uint64_t step = 0;
   ChunkShape shape;
   std::span<const SegmentMap> maps;  ///< of the node's ranks
-  const NodeRows* rows = nullptr;    ///< what the source and the reader read
+  NodeRows* rows = nullptr;          ///< what the source and the reader read
   SendSlots* slots = nullptr;
   StartPolicy policy = StartPolicy::Submission;
   std::int64_t lead_bytes = 0;
@@ -82,6 +82,7 @@ class Phase : public FrameHandler {
   NodeStreams streams_;
   std::vector<std::unique_ptr<GateKeeper>> keepers_;
   std::vector<std::unique_ptr<RailFlow>> flows_;  // [R], null where not driven
+  bool read_all_ = false;                         // and has told its neighbours
 };
 
 }  // namespace railwave::exec

@@ -21,19 +21,23 @@ namespace railwave::exec {
 /// Size (the memory that a rank reserves beyond the caller's buffers, besides send slots), with N
 /// nodes, P ranks, R rails, T = max_tokens, K = max_top_k, row = max_row_bytes,
 /// meta = record_meta_bytes(K), H = 48 + 4 (N + P) and G = most ranks of a node:
-///   words    8 x {3, R, R N, 2 N, 2 N, streams}, streams = most that end at the rank in either
+///   words    8 x {4, R, R N, 2 N, 2 N, streams}, streams = most that end at the rank in either
 ///            phase
 ///   headers  2 H + 2 N (G H)
 ///   rows     2 (max(T, M) row + max(T min(N, K) meta, 4 M K)), M = max_recv_rows
 ///   stage    the larger of dispatch and combine: sum over the streams that end at the rank of
 ///            (records in the worst case of any path) (meta + row); combine's meta is its weights,
 ///            4 K rounded up to 8
+///   places   2 x 64
+///   arena    shared_bytes
 /// Each item in braces, H, (G H), the rows and the row pair, and each record of the stage are
-/// rounded up to 64 bytes. Worked example: docs/workspace.md. Pages are touched only when used.
+/// rounded up to 64 bytes, the arena too. Worked example: docs/workspace.md. Pages are touched only
+/// when used.
 struct SegmentMap {
   // Words, each 64-bit, see transport/shared_word.hpp.
   std::int64_t header_word = 0;   ///< step of the newest header of this rank, [2] by parity
   std::int64_t rows_word = 0;     ///< step of the newest rows of this rank
+  std::int64_t read_word = 0;     ///< newest step whose rows this rank has read
   std::int64_t level_words = 0;   ///< [R] windows that this driver has received (step, level)
   std::int64_t heard_words = 0;   ///< [R, N] levels heard from other nodes (step, level)
   std::int64_t remote_words = 0;  ///< [N, 2] step of the newest header of node n, [2] by parity
@@ -44,11 +48,13 @@ struct SegmentMap {
   std::int64_t header_stride = 0;  ///< between the two
   std::int64_t remote = 0;         ///< [2, N] headers of whole nodes
   std::int64_t remote_stride = 0;  ///< between two nodes' headers
+  std::int64_t rows_place = 0;     ///< [2] RowsPlace, a line each
   std::int64_t rows = 0;           ///< [2] rows and metas of this rank
   std::int64_t rows_stride = 0;
   std::int64_t metas = 0;  ///< offset of the metas, or of combine's weights, within rows
   std::int64_t stage = 0;
   std::int64_t stage_bytes = 0;
+  std::int64_t arena = 0;  ///< buffers of the caller
   std::int64_t bytes = 0;  ///< of the whole segment
 
   static SegmentMap of(const Topology& topology, const Limits& limits, RankId rank);
