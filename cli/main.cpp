@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   add_emulate(app, invocation);
   add_replay(app, invocation);
+  add_bench(app, invocation);
   add_describe(app, invocation);
   add_plan(app, invocation);
   add_select(app, invocation);

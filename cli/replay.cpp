@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/fail.hpp"
+#include "emulated_run.hpp"
 #include "verb.hpp"
 
 namespace railwave::cli {
@@ -31,13 +33,18 @@ Examples:
   railwave emulate --cluster cluster.toml -- railwave replay --paths native,joint
 )";
 
+Result<int> on_emulated(const ReplayOptions& options) {
+  const auto spec = cluster_from(options.cluster);
+  if (!spec) return fail(spec.error());
+  return run_on_emulated({*spec, "replay", !options.no_gate, options.timeout});
+}
+
 int run(const ReplayOptions& options) {
   const auto request = understand(options);
   if (!request) return report(request.error());
   const auto spec = testbed::cluster_from_environment();
   if (!spec) return report(spec.error());
-  const auto status =
-      *spec ? replay_as_rank(options, *request, **spec) : replay_on_emulated(options);
+  const auto status = *spec ? replay_as_rank(options, *request, **spec) : on_emulated(options);
   return status ? *status : report(status.error());
 }
 

@@ -1,8 +1,6 @@
 #include "replay_result.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 #include <railwave/communicator.hpp>
@@ -11,7 +9,7 @@
 #include "model/descriptors.hpp"
 #include "plan/dispatch_plan.hpp"
 #include "plan/lower_bound.hpp"
-#include "replay.hpp"
+#include "run_environment.hpp"
 
 namespace railwave::cli {
 
@@ -77,23 +75,8 @@ Status ResultBuilder::add_bounds(report::PathResult& out) const {
 Result<report::ReplayResult> ResultBuilder::build(
     const std::vector<std::vector<RankSample>>& by_rank) const {
   report::ReplayResult out;
-  out.cluster.nodes = topology_.nodes();
-  out.cluster.ranks_per_node = spec_.ranks_per_node;
-  out.cluster.rails = topology_.rails();
-  out.cluster.rail_bit_s = spec_.rate;
-  out.cluster.emulated = true;
-  out.cluster.switch_buffer_bytes = spec_.buffer;
-  out.cluster.burst_bytes = spec_.burst;
-  out.cluster.mtu = spec_.mtu;
-  out.environment = report::environment_now(options_.seed);
-  out.environment.congestion_control = spec_.congestion;
-  if (const char* gate = std::getenv(kGateVariable)) {
-    double share = 0;
-    double lone = 0;
-    if (std::sscanf(gate, "%lf %lf", &share, &lone) == 2) {
-      out.environment.gate = report::judge_gate(share, lone);
-    }
-  }
+  out.cluster = cluster_facts(spec_);
+  out.environment = run_environment(spec_, options_.seed);
   describe_workload(out.workload);
   for (const Path path : request_.paths) {
     auto row = path_result(path, topology_, static_cast<int>(work_.layers.size()), by_rank);

@@ -69,7 +69,8 @@ PreparedLayer ReplaySampler::prepare(std::size_t layer) const {
   out.expected.resize(bytes);
   setup_.rows->fill_rows(setup_.self, 0, out.x);
   out.received = setup_.work->received(layer, setup_.self);
-  out.back.resize(out.received.size() * static_cast<std::size_t>(row_bytes_));
+  if (setup_.combine) out.back.resize(out.received.size() * static_cast<std::size_t>(row_bytes_));
+  if (!setup_.combine || !setup_.check) return out;
   ExpertSide experts(*setup_.rows, setup_.dtype, setup_.hidden);
   for (std::size_t i = 0; i < out.received.size(); ++i) {
     const workload::RowIdentity& row = out.received[i];
@@ -120,12 +121,21 @@ Status ReplaySampler::combine(const PreparedLayer& prepared, const Received& rec
   if (!report) return fail(std::move(report).error());
   RAILWAVE_TRY(setup_.all_done());
   out.combine = *std::move(report);
+  if (!setup_.check) return {};
   const auto row = static_cast<std::size_t>(row_bytes_);
   for (std::size_t at = 0; at < combined.size(); at += row) {
     if (std::memcmp(combined.data() + at, prepared.expected.data() + at, row) != 0) ++out.wrong;
   }
   out.bits = workload::hash_rows(combined);
   return {};
+}
+
+std::int64_t ReplaySampler::wrong_rows(const PreparedLayer& prepared,
+                                       const Received& received) const {
+  const auto planned = static_cast<std::int64_t>(prepared.received.size());
+  if (received.rows != planned) return planned;
+  const std::span<const std::byte> rows(received.x, static_cast<std::size_t>(planned * row_bytes_));
+  return setup_.rows->count_wrong_rows(rows, prepared.received);
 }
 
 Result<RankSample> ReplaySampler::sample(std::size_t layer, const PreparedLayer& prepared,
@@ -135,13 +145,9 @@ Result<RankSample> ReplaySampler::sample(std::size_t layer, const PreparedLayer&
   out.layer = static_cast<int>(layer);
   auto received = dispatch(layer, prepared, out, path);
   if (!received) return fail(std::move(received).error());
-  const auto planned = static_cast<std::int64_t>(prepared.received.size());
-  const std::span<const std::byte> rows(received->x,
-                                        static_cast<std::size_t>(received->rows * row_bytes_));
-  out.wrong =
-      received->rows == planned ? setup_.rows->count_wrong_rows(rows, prepared.received) : planned;
+  if (setup_.check) out.wrong = wrong_rows(prepared, *received);
   out.dispatch = std::move(received->report);
-  RAILWAVE_TRY(combine(prepared, *received, out));
+  if (setup_.combine) RAILWAVE_TRY(combine(prepared, *received, out));
   return out;
 }
 

@@ -43,6 +43,8 @@ class ReplaySampler {
     std::function<Result<Clock::time_point>()> common_start;
     /// Called after each phase: returns when all ranks have finished it.
     std::function<Status()> all_done;
+    bool combine = true;  ///< false: a sample is a dispatch alone
+    bool check = true;    ///< false: rows are not verified, and experts return zeros
   };
   explicit ReplaySampler(Setup setup);
 
@@ -54,6 +56,8 @@ class ReplaySampler {
   void expect(std::size_t layer, PreparedLayer& out) const;
   Result<Received> dispatch(std::size_t layer, const PreparedLayer& prepared, RankSample& out,
                             Path path);
+  [[nodiscard]] std::int64_t wrong_rows(const PreparedLayer& prepared,
+                                        const Received& received) const;
   Status combine(const PreparedLayer& prepared, const Received& received, RankSample& out);
   [[nodiscard]] std::vector<ExpertId> experts_at(const workload::RankRouting& routing,
                                                  std::int64_t token, RankId rank) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,22 +39,23 @@ Result<int> ranks_per_node(const Topology& topology) {
   return ranks;
 }
 
-/// Counts and capacities that follow from the routing of all ranks.
-void complete(ReplayWorkload& work, ReplayLayer& layer, const Topology& topology) {
+}  // namespace
+
+void ReplayWorkload::add(ReplayLayer layer, const Topology& topology) {
   const auto ranks = static_cast<std::size_t>(topology.ranks());
   std::vector<std::int64_t> records;
   std::vector<std::int64_t> rows(ranks, 0);
   for (const workload::RankRouting& routing : layer.routing) {
-    const Layout layout = Layout::of(routing.view(), work.placement, topology);
+    const Layout layout = Layout::of(routing.view(), placement, topology);
     records.insert(records.end(), layout.tokens_per_node.begin(), layout.tokens_per_node.end());
     for (std::size_t q = 0; q < ranks; ++q) rows[q] += layout.tokens_per_rank[q];
-    work.max_tokens = std::max(work.max_tokens, routing.tokens);
+    max_tokens = std::max(max_tokens, routing.tokens);
   }
   layer.counts = RailCounts::from_ranks(topology, records);
-  work.max_recv_rows = std::max(work.max_recv_rows, *std::max_element(rows.begin(), rows.end()));
+  max_recv_rows = std::max(max_recv_rows, *std::max_element(rows.begin(), rows.end()));
+  layer.row_copies = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+  layers.push_back(std::move(layer));
 }
-
-}  // namespace
 
 std::vector<workload::RowIdentity> ReplayWorkload::received(std::size_t layer, RankId rank) const {
   std::vector<workload::RowIdentity> rows;
@@ -133,8 +135,7 @@ Result<ReplayWorkload> make_workload(const ReplayOptions& options, const ReplayR
     auto layer = request.by_trace ? traced_layer(options, *trace, l, topology.ranks())
                                   : scheduled_layer(options, request, *trace, l, cluster);
     if (!layer) return fail(layer.error());
-    complete(work, *layer, topology);
-    work.layers.push_back(*std::move(layer));
+    work.add(*std::move(layer), topology);
   }
   return work;
 }

@@ -27,7 +27,8 @@ Result<workload::Trace> load_trace(const std::string& file, int experts, std::ui
 struct ReplayLayer {
   Windows windows;                             ///< as submitted; empty: all pairs at once
   std::vector<workload::RankRouting> routing;  ///< [P]
-  RailCounts counts{1, 1};                     ///< records of the dispatch
+  RailCounts counts{1, 1};                     ///< (computed) records of the dispatch
+  std::int64_t row_copies = 0;  ///< (computed) rows that all ranks receive, own ones too
 };
 
 struct ReplayWorkload {
@@ -38,6 +39,8 @@ struct ReplayWorkload {
   std::int64_t max_recv_rows = 0;  ///< of any rank in any layer
   std::vector<ReplayLayer> layers;
 
+  /// Adds a layer of which routing and windows are set, and what follows from it.
+  void add(ReplayLayer layer, const Topology& topology);
   /// Source rank and token of the rows that `rank` receives, in their order.
   [[nodiscard]] std::vector<workload::RowIdentity> received(std::size_t layer, RankId rank) const;
 };

@@ -21,6 +21,7 @@ struct Invocation {
 /// Each adds its verb to the command line.
 void add_emulate(CLI::App& app, Invocation& invocation);
 void add_replay(CLI::App& app, Invocation& invocation);
+void add_bench(CLI::App& app, Invocation& invocation);
 void add_describe(CLI::App& app, Invocation& invocation);
 void add_plan(CLI::App& app, Invocation& invocation);
 void add_select(CLI::App& app, Invocation& invocation);

@@ -7,6 +7,7 @@
 
 #include "base/units.hpp"
 #include "report/table.hpp"
+#include "run_header.hpp"
 
 namespace railwave::report {
 namespace {
@@ -26,37 +27,6 @@ std::string extremes(const std::optional<std::vector<double>>& shares) {
   if (!shares || shares->empty()) return kAbsent;
   const auto [least, most] = std::ranges::minmax(*shares);
   return fmt::format("{:.1f}-{:.1f}", 100 * least, 100 * most);
-}
-
-std::string cluster_line(const ClusterFacts& c) {
-  const bool even = std::ranges::adjacent_find(c.ranks_per_node, std::ranges::not_equal_to{}) ==
-                    c.ranks_per_node.end();
-  const std::string ranks = even && !c.ranks_per_node.empty()
-                                ? fmt::format("{}", c.ranks_per_node.front())
-                                : fmt::format("{}", fmt::join(c.ranks_per_node, ","));
-  std::string out =
-      fmt::format("cluster      {} nodes x {} ranks, {} rails of {}{}", c.nodes, ranks, c.rails,
-                  format_rate(c.rail_bit_s), c.emulated ? ", emulated" : "");
-  if (c.switch_buffer_bytes) out += ", switch buffer " + format_size(*c.switch_buffer_bytes);
-  if (c.burst_bytes) out += ", burst " + format_size(*c.burst_bytes);
-  if (c.mtu) out += fmt::format(", MTU {}", *c.mtu);
-  return comment(out);
-}
-
-std::string environment_lines(const Environment& e) {
-  std::string out = fmt::format(
-      "environment  railwave {}, {}, {} cores, load {:.2f}, congestion "
-      "control {}, seed {}",
-      e.version, e.kernel, e.cores, fmt::join(e.load_average, " "),
-      e.congestion_control.value_or(kAbsent), e.seed);
-  if (e.host) out += ", host " + *e.host;
-  out = comment(out);
-  if (!e.gate) return out + comment("gate         not run");
-  out += comment(fmt::format(
-      "gate         {}: rails at once {:.3f} of nominal, lone transfer {:.3f} of its least time",
-      e.gate->passed ? "passed" : "FAILED, the machine is the limit", e.gate->rails_at_once,
-      e.gate->lone_transfer));
-  return out;
 }
 
 std::string workload_lines(const WorkloadFacts& w) {
@@ -96,8 +66,7 @@ std::string to_table(const ReplayResult& result) {
                    integer(p.max_fan_in), integer(p.overlap_bytes), extremes(p.rail_share_tx),
                    fmt::format("{}", p.wrong)});
   }
-  return cluster_line(result.cluster) + environment_lines(result.environment) +
-         workload_lines(result.workload) +
+  return run_header(result.cluster, result.environment) + workload_lines(result.workload) +
          comment(fmt::format("times        dispatch + combine, sum over {} layers of each layer's "
                              "quantile",
                              result.workload.layers)) +

@@ -1,0 +1,60 @@
+// The groups of a rank that measures: one for each path.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <railwave/communicator.hpp>
+
+#include "base/event_loop.hpp"
+
+namespace railwave::cli {
+
+/// What the groups are made for; an absent value leaves the library's default.
+struct GroupSettings {
+  std::int64_t max_tokens = 1;     ///< of any rank in any step
+  std::int64_t max_recv_rows = 1;  ///< of any rank in any step
+  std::int64_t hidden = 1;
+  DType dtype = DType::BF16;
+  int top_k = 1;
+  StartPolicy window_start = StartPolicy::Submission;
+  std::optional<StartPolicy> wave_start{};
+  std::optional<std::int64_t> lead_bytes{};
+  std::optional<std::int64_t> chunk_bytes{};
+  std::optional<std::int64_t> socket_buffer{};
+  int slots = 0;  ///< 0: the library's default
+};
+
+/// Devices of this node's rails from RAILWAVE_RAILS, where a missing one is "-"; empty here.
+/// Errors: InvalidArgument when it does not name `rails` of them.
+Result<std::vector<std::string>> rail_devices(int rails);
+
+/// One group for each path, with connections of its own, as a job would have that runs this path:
+/// what incast does to the congestion windows of one path must not slow the next one.
+/// Threads: belongs to one thread.
+class PathGroups {
+ public:
+  /// Takes the launcher's variables. Errors: those of making a group.
+  static Result<PathGroups> connect(const Topology& topology, const Placement& placement,
+                                    const GroupSettings& settings, std::size_t paths);
+
+  [[nodiscard]] RankId self() const { return self_; }
+  Communicator& operator[](std::size_t path) { return groups_[path]; }
+  Result<std::vector<std::vector<std::byte>>> all_gather(std::span<const std::byte> mine) {
+    return groups_.front().all_gather(mine);
+  }
+  /// The moment at which all ranks leave here.
+  Result<Clock::time_point> common_start();
+  /// Returns when all ranks are here.
+  Status all_done();
+
+ private:
+  RankId self_;
+  std::vector<Communicator> groups_;
+};
+
+}  // namespace railwave::cli
