@@ -192,9 +192,7 @@ Result<int> bench_network(const BenchOptions& options, const BenchRequest& reque
                           const testbed::ClusterSpec& spec) {
   const auto topology = Topology::create(testbed::topology_options(spec));
   if (!topology) return fail(topology.error());
-  auto pattern = network_pattern(options, spec, *topology);
-  if (!pattern) return fail(std::move(pattern).error());
-  NetworkRank rank(options, request, spec, *std::move(pattern));
+  NetworkRank rank(options, request, spec, network_pattern(options, spec, *topology));
   RAILWAVE_TRY(rank.connect(*topology));
   return rank.run();
 }

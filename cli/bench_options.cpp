@@ -1,6 +1,7 @@
 #include "bench_options.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -92,6 +93,24 @@ bool is_network(const BenchOptions& options) {
 
 namespace {
 
+Status check_nodes(const BenchOptions& o, int nodes) {
+  if (nodes < 2) {
+    return fail(ErrorCode::InvalidArgument, "--nodes",
+                "one node has no rails: expected at least 2 nodes");
+  }
+  for (const auto& [name, node] :
+       {std::pair{"--sender", o.sender}, std::pair{"--receiver", o.receiver}}) {
+    if (node >= 0 && node < nodes) continue;
+    return fail(ErrorCode::InvalidArgument, name,
+                fmt::format("node {}: expected 0 to {}", node, nodes - 1));
+  }
+  if (o.operation == "p2p" && o.sender == o.receiver) {
+    return fail(ErrorCode::InvalidArgument, "--receiver",
+                fmt::format("node {} would send to itself", o.receiver));
+  }
+  return {};
+}
+
 /// begin, begin * factor, ... up to end.
 Result<std::vector<std::int64_t>> sizes_of(const BenchOptions& o) {
   const auto begin = parse_size(o.begin, "--begin");
@@ -159,10 +178,7 @@ Result<BenchRequest> understand(const BenchOptions& o, int nodes) {
     return fail(ErrorCode::InvalidArgument, "--tokens",
                 fmt::format("{} rows of {} bytes are too many", o.tokens, *row));
   }
-  if (is_network(o) && nodes < 2) {
-    return fail(ErrorCode::InvalidArgument, "--nodes",
-                "one node has no rails: expected at least 2 nodes");
-  }
+  if (is_network(o)) RAILWAVE_TRY(check_nodes(o, nodes));
   auto paths = paths_of(o, nodes);
   if (!paths) return fail(std::move(paths).error());
   request.paths = *std::move(paths);

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <railwave/error.hpp>
 #include <railwave/topology.hpp>
 
 #include "bench_options.hpp"
@@ -36,9 +35,8 @@ struct NetworkPattern {
   bool in_turn = false;  ///< one line after the other; else all at once
 };
 
-/// Rails that do not connect the nodes in question are left out.
-/// Errors: InvalidArgument for a node that is out of range or sends to itself.
-Result<NetworkPattern> network_pattern(const BenchOptions& options,
-                                       const testbed::ClusterSpec& spec, const Topology& topology);
+/// Rails that do not connect the nodes in question are left out. REQUIRES: understood options.
+NetworkPattern network_pattern(const BenchOptions& options, const testbed::ClusterSpec& spec,
+                               const Topology& topology);
 
 }  // namespace railwave::cli

@@ -30,26 +30,30 @@ std::string cluster_line(const ClusterFacts& c) {
   return comment(out);
 }
 
-std::string environment_lines(const Environment& e) {
+std::string environment_line(const Environment& e) {
   std::string out = fmt::format(
       "environment  railwave {}, {}, {} cores, load {:.2f}, congestion "
       "control {}, seed {}",
       e.version, e.kernel, e.cores, fmt::join(e.load_average, " "),
       e.congestion_control.value_or(kAbsent), e.seed);
   if (e.host) out += ", host " + *e.host;
-  out = comment(out);
-  if (!e.gate) return out + comment("gate         not run");
-  out += comment(fmt::format(
+  return comment(out);
+}
+
+std::string gate_line(const Environment& e) {
+  if (!e.gate) return comment("gate         not run");
+  return comment(fmt::format(
       "gate         {}: rails at once {:.3f} of nominal, lone transfer {:.3f} of its least time",
       e.gate->passed ? "passed" : "FAILED, the machine is the limit", e.gate->rails_at_once,
       e.gate->lone_transfer));
-  return out;
 }
 
 }  // namespace
 
 std::string run_header(const ClusterFacts& cluster, const Environment& environment) {
-  return cluster_line(cluster) + environment_lines(environment);
+  const std::string out = cluster_line(cluster) + environment_line(environment);
+  // One node has no rails to check.
+  return cluster.nodes == 1 && !environment.gate ? out : out + gate_line(environment);
 }
 
 }  // namespace railwave::report
