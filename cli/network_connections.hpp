@@ -14,8 +14,8 @@
 #include <railwave/topology.hpp>
 
 #include "base/event_loop.hpp"
-#include "common_start.hpp"
 #include "network_flows.hpp"
+#include "phase_start.hpp"
 
 namespace railwave::cli {
 

@@ -9,7 +9,7 @@
 #include "base/fail.hpp"
 #include "comm/bootstrap.hpp"
 #include "comm/wiring.hpp"
-#include "common_start.hpp"
+#include "phase_start.hpp"
 
 namespace railwave::cli {
 namespace {

@@ -71,7 +71,7 @@ TEST(Bench, HelpHasExamplesAndNamesTheOperations) {
 
 TEST(Bench, WrongOptionsAreNamed) {
   const std::vector<std::pair<Words, std::string>> cases{
-      {{"all-reduce"}, "all-reduce"},
+      {{"all-reduce"}, "subcommand"},
       {{"dispatch", "--paths", "fastest"}, "--paths"},
       {{"dispatch", "-b", "64kb", "-e", "1kb"}, "--end"},
       {{"dispatch", "-b", "some"}, "--begin"},

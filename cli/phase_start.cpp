@@ -1,4 +1,4 @@
-#include "common_start.hpp"
+#include "phase_start.hpp"
 
 #include <algorithm>
 #include <cerrno>
