@@ -33,7 +33,10 @@ void add_rounds(CLI::App& verb, BenchOptions& o) {
 
 void add_sizes(CLI::App& verb, BenchOptions& o, const char* what) {
   add(verb, "-b,--begin", o.begin, what, "SIZE");
-  add(verb, "-e,--end", o.end, "largest such size", "SIZE");
+  add(verb, "-e,--end", o.end,
+      is_network(o) ? "largest such size; otherwise 1mb, or begin where that is more"
+                    : "largest such size; otherwise 512kb, or begin where that is more",
+      "SIZE");
   add(verb, "-f,--factor", o.factor, "from one size to the next", "N")
       ->check(CLI::Range(2, 1 << 20));
 }
@@ -72,7 +75,6 @@ void add_exchange_options(CLI::App& verb, BenchOptions& o) {
 
 void add_network_options(CLI::App& verb, BenchOptions& o) {
   o.begin = "256kb";
-  o.end = "1mb";
   add_cluster_options(verb, o.cluster);
   add_sizes(verb, o, "least size: what each sender sends, powers of 1,024");
   if (o.operation == "p2p") {
@@ -115,7 +117,9 @@ Status check_nodes(const BenchOptions& o, int nodes) {
 Result<std::vector<std::int64_t>> sizes_of(const BenchOptions& o) {
   const auto begin = parse_size(o.begin, "--begin");
   if (!begin) return fail(begin.error());
-  const auto end = parse_size(o.end, "--end");
+  const std::int64_t otherwise = std::int64_t{is_network(o) ? 1024 : 512} << 10;
+  const auto end = o.end.empty() ? Result<std::int64_t>(std::max(*begin, otherwise))
+                                 : parse_size(o.end, "--end");
   if (!end) return fail(end.error());
   if (*begin < 1 || *begin > *end || *end > kMostBytes) {
     return fail(ErrorCode::InvalidArgument, *begin < 1 ? "--begin" : "--end",

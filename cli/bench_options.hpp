@@ -22,7 +22,7 @@ struct BenchOptions {
   ClusterOptions cluster{};
   std::string operation{};  ///< the verb's verb
   std::string begin = "64kb";
-  std::string end = "512kb";
+  std::string end{};  ///< empty: 512kb, of p2p, incast and permute 1mb, but at least begin
   int factor = 2;
   std::int64_t tokens = 0;  ///< 0: by begin, end and factor
   int iterations = 10;

@@ -9,6 +9,7 @@
 // unpack. The way back sums at the token, with the library's own vectorised sum.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -290,6 +291,9 @@ Status run(const cli::BenchOptions& options) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const auto request = cli::understand(options, 1);
   if (!request) return fail(request.error());
+  if (request->row_bytes > std::numeric_limits<int>::max()) {
+    return fail(ErrorCode::Unsupported, "--hidden", "MPI counts the bytes of a row as an int");
+  }
   const auto topology = Topology::uniform(1, ranks, 1);
   if (!topology) return fail(topology.error());
   const auto work = cli::make_bench_workload(

@@ -75,6 +75,7 @@ TEST(Bench, WrongOptionsAreNamed) {
       {{"dispatch", "--paths", "fastest"}, "--paths"},
       {{"dispatch", "-b", "64kb", "-e", "1kb"}, "--end"},
       {{"dispatch", "-b", "some"}, "--begin"},
+      {{"permute", "-b", "0"}, "--begin"},
       {{"dispatch", "-f", "1"}, "--factor"},
       {{"dispatch", "-c", "2"}, "--check"},
       {{"dispatch", "-n", "0"}, "--iters"},
@@ -220,7 +221,7 @@ TEST(Bench, NetworkPatternsReachTheRailsRate) {
       EXPECT_EQ(rail.sizes[0].samples.size(), 3U);
       // A bucket of 12 KiB passes at once; incast loses segments and waits.
       EXPECT_LT(rail.sizes[0].fraction, 1.1);
-      EXPECT_GT(rail.sizes[0].fraction, senders > 1 ? 0.05 : 0.5);
+      EXPECT_GT(rail.sizes[0].fraction, senders > 1 ? 0.01 : 0.5);
     }
   }
 }
