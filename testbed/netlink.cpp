@@ -167,6 +167,7 @@ Status Netlink::add_route(int index, const RailRoute& options) {
   // libnl's own metrics are 32-bit numbers; the congestion control is a string.
   auto* metrics = nla_nest_start(request, RTA_METRICS);
   nla_put_u32(request, RTAX_RTO_MIN, options.rto_min_ms);
+  nla_put_u32(request, RTAX_LOCK, 1U << RTAX_RTO_MIN);  // else the kernel keeps its 200 ms
   nla_put_string(request, RTAX_CC_ALGO, options.congestion.c_str());
   nla_nest_end(request, metrics);
   const int code = nl_send_sync(socket_.get(), request);

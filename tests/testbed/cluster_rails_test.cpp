@@ -69,6 +69,20 @@ TEST(ClusterRails, OneSenderLosesNothing) {
   EXPECT_EQ(done->outcome.traffic.tcp_retransmissions, (std::vector<std::int64_t>{0, 0}));
 }
 
+// A kernel keeps its 200 ms unless the route locks the value; then every incast looks worse than on
+// a network of machines that are set up for it.
+TEST(ClusterRails, ALostFrameIsSentAgainAfterTheTimeAskedFor) {
+  for (const int least : {5, 300}) {
+    auto spec = uniform_cluster(2, 1, 1);
+    spec.rto_min = std::chrono::milliseconds(least);
+    RAILWAVE_START_CLUSTER(cluster, spec);
+    const auto done = transfer(cluster, {{1}, 0, 0, kBytes / 4});
+    ASSERT_TRUE(done) << to_string(done.error());
+    EXPECT_GE(done->retransmission_ms, least);
+    EXPECT_LT(done->retransmission_ms, least + 100);
+  }
+}
+
 // The kernel rounds a burst down to its ticks; a full frame must still fit at every MTU.
 TEST(ClusterRails, TheLeastBurstLetsFullFramesPass) {
   for (const int mtu : {1500, 4000, 9000}) {

@@ -1,7 +1,9 @@
 // A rank of the tests: some ranks send bytes to one receiver along a rail.
 //   rank_transfer DIRECTORY BYTES RECEIVER RECEIVER_RAIL SENDER...
 // The directory holds a FIFO per sender, on which it waits until the receiver listens.
-// The receiver prints the seconds from the first connection to the last byte.
+// The receiver prints the seconds from the first connection to the last byte, and the longest
+// retransmission time-out of its connections in milliseconds.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -13,6 +15,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -42,6 +45,14 @@ std::string fifo_of(const std::string& directory, int sender) {
   return directory + "/ready." + std::to_string(sender);
 }
 
+/// In milliseconds, as the kernel has it after the handshake.
+double retransmission_time(int connection) {
+  tcp_info state{};
+  socklen_t size = sizeof state;
+  if (::getsockopt(connection, IPPROTO_TCP, TCP_INFO, &state, &size) != 0) give_up("TCP_INFO");
+  return state.tcpi_rto / 1000.0;
+}
+
 void receive(const sockaddr_in& address, const std::string& directory, long bytes,
              const std::vector<int>& senders) {
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -61,13 +72,15 @@ void receive(const sockaddr_in& address, const std::string& directory, long byte
     if (i == 0) began = std::chrono::steady_clock::now();
   }
   std::vector<char> piece(65536);
+  double longest = 0;
   for (const int connection : connections) {
+    longest = std::max(longest, retransmission_time(connection));
     long got = 0;
     for (ssize_t n = 0; (n = ::read(connection, piece.data(), piece.size())) > 0;) got += n;
     if (got != bytes) give_up("short transfer");
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  std::printf("%.6f\n", took.count());
+  std::printf("%.6f %.3f\n", took.count(), longest);
 }
 
 void send(const sockaddr_in& address, const std::string& directory, long bytes, int rank) {

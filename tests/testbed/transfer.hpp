@@ -1,6 +1,7 @@
 // Runs rank_transfer on a cluster.
 #pragma once
 
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ struct Transfer {
 
 struct Transferred {
   RunOutcome outcome;
-  double seconds = 0;  ///< as the receiver measured it
+  double seconds = 0;            ///< as the receiver measured it
+  double retransmission_ms = 0;  ///< the longest time-out of its connections, after the handshake
 };
 
 inline Result<Transferred> transfer(Cluster& cluster, const Transfer& what) {
@@ -37,8 +39,9 @@ inline Result<Transferred> transfer(Cluster& cluster, const Transfer& what) {
   options.deadline = Clock::now() + what.time_limit;
   auto outcome = cluster.run(options);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
-  const auto text = output.text();
-  return Transferred{*std::move(outcome), text.empty() ? 0 : std::stod(text)};
+  Transferred done{*std::move(outcome)};
+  std::istringstream(output.text()) >> done.seconds >> done.retransmission_ms;
+  return done;
 }
 
 }  // namespace railwave::testbed
