@@ -175,10 +175,32 @@ void CombineReader::add_part(const Part& part) {
   }
 }
 
+bool CombineReader::is_of_own_node_alone(std::size_t token) const {
+  const HandleState& handle = *context_.handle;
+  return out_.bias0 == nullptr && out_.bias1 == nullptr &&
+         handle.first_partial[token] == handle.first_partial[token + 1];
+}
+
+/// The node's partial is the sum; rounding it a second time changes nothing.
+void CombineReader::reduce_own_node(std::size_t token, std::byte* out) {
+  own_.take(context_.handle->own_node, token);
+  own_.sum().store_alone(out);
+  if (!context_.return_weights) return;
+  weights_.reset();
+  weights_.add_all(own_.weights());
+  store_weights(token);
+}
+
+void CombineReader::store_weights(std::size_t token) {
+  weights_.store(reinterpret_cast<std::byte*>(out_.weights + static_cast<std::int64_t>(token) *
+                                                                 context_.handle->top_k));
+}
+
 void CombineReader::reduce(std::size_t token) {
   const std::int64_t at = static_cast<std::int64_t>(token) * context_.shape.row_bytes;
   const HandleState& handle = *context_.handle;
   const NodeId self = context_.engine->node();
+  if (is_of_own_node_alone(token)) return reduce_own_node(token, out_.out + at);
   sum_.reset();
   weights_.reset();
   // A bias alone starts the sum, whichever of the two it is.
@@ -196,10 +218,7 @@ void CombineReader::reduce(std::size_t token) {
   }
   if (!own_added) add_own_node(token);
   sum_.store(out_.out + at);
-  if (context_.return_weights) {
-    weights_.store(reinterpret_cast<std::byte*>(out_.weights +
-                                                static_cast<std::int64_t>(token) * handle.top_k));
-  }
+  if (context_.return_weights) store_weights(token);
 }
 
 }  // namespace railwave::exec

@@ -5,10 +5,18 @@
 #include <utility>
 
 #include "base/checked.hpp"
+#include "base/copy.hpp"
 #include "base/event_loop.hpp"
 #include "exec/seconds.hpp"
 
 namespace railwave::exec {
+
+namespace {
+
+/// Received rows of fewer bytes may still be in the cache when the experts read them.
+constexpr std::int64_t kMoreThanCached = 8 << 20;
+
+}  // namespace
 
 DispatchReader::DispatchReader(const Setup& setup)
     : setup_(setup),
@@ -36,8 +44,10 @@ bool DispatchReader::read() {
     if (!open_) open();
     visit(&DispatchReader::take);
   }
+  const bool done = open_ && missing_ == 0;
+  if (done && past_cache_) settle_copies();
   seconds_ += seconds_since(begin);
-  return open_ && missing_ == 0;
+  return done;
 }
 
 void DispatchReader::open() {
@@ -46,6 +56,7 @@ void DispatchReader::open() {
     if (expert_major()) find_places();
     setup_.fresh->rows = expert_major() ? handle.expert_rows.offsets.back() : missing_;
   }
+  past_cache_ = handle.rows * context_.row_shape.element_bytes >= kMoreThanCached;
   out_ = setup_.buffers(handle.rows);
   open_ = true;
   if (expert_major()) return clear_padding();
@@ -153,10 +164,15 @@ void DispatchReader::clear_padding() {
   }
 }
 
+void DispatchReader::put_elements(std::byte* out, const std::byte* elements) const {
+  const auto bytes = static_cast<std::size_t>(context_.row_shape.element_bytes);
+  if (past_cache_) return copy_past_cache(out, elements, bytes);
+  std::memcpy(out, elements, bytes);
+}
+
 void DispatchReader::put(std::int64_t place, const RowView& row) {
   const RowShape& shape = context_.row_shape;
-  std::memcpy(out_.x + place * shape.element_bytes, row.elements,
-              static_cast<std::size_t>(shape.element_bytes));
+  put_elements(out_.x + place * shape.element_bytes, row.elements);
   if (shape.scale_bytes == 0) return;
   std::memcpy(out_.scales + place * shape.scale_bytes, row.scales,
               static_cast<std::size_t>(shape.scale_bytes));

@@ -50,6 +50,30 @@ void RowSum::store(std::byte* row) const {
   }
 }
 
+namespace {
+
+template <class Bits>
+void clear_negative_zeros(std::byte* row, std::size_t elements) {
+  constexpr auto kNegativeZero = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  for (std::size_t h = 0; h < elements; ++h) {
+    Bits bits;
+    std::memcpy(&bits, row + h * sizeof(Bits), sizeof(Bits));
+    bits = bits == kNegativeZero ? Bits{0} : bits;
+    std::memcpy(row + h * sizeof(Bits), &bits, sizeof(Bits));
+  }
+}
+
+}  // namespace
+
+void RowSum::store_alone(std::byte* row) const {
+  store(row);
+  if (row_bytes_ == hidden_ * sizeof(std::uint32_t)) {
+    clear_negative_zeros<std::uint32_t>(row, hidden_);
+  } else {
+    clear_negative_zeros<std::uint16_t>(row, hidden_);
+  }
+}
+
 void RowSum::add_rounded(const RowSum& other) {
   if (!other.empty_) {
     format_.add_rounded(other.sum_.get(), sum_.get(), hidden_, begin());

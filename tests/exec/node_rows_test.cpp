@@ -20,12 +20,23 @@ constexpr std::int64_t kRows = 4;
 /// One node of three ranks; row i of rank p is filled with 10 p + i.
 class NodeRowsOfThree : public testing::Test {
  protected:
-  NodeRowsOfThree() : cluster_(*Topology::uniform(2, 3, 3), engines::small_limits()) {
+  NodeRowsOfThree() : cluster_(*Topology::uniform(2, 3, 3), limits()) {
     for (int p = 0; p < 3; ++p) {
       for (std::int64_t i = 0; i < kRows; ++i) {
         own_[p].insert(own_[p].end(), kRow, std::byte(10 * p + i));
       }
     }
+  }
+
+  static railwave::exec::Limits limits() {
+    railwave::exec::Limits limits = engines::small_limits();
+    limits.shared_bytes = 4096;
+    return limits;
+  }
+  /// The rank's memory for rows that neighbours read in place.
+  std::byte* arena_of(int rank) {
+    return cluster_.engine(rank).fabric().own().data() +
+           cluster_.maps_of(rank)[static_cast<std::size_t>(rank)].arena;
   }
 
   NodeRows rows_of(int rank, std::uint64_t step) {
@@ -121,6 +132,39 @@ TEST_F(NodeRowsOfThree, ScalesAndWeightsGoWithTheirRow) {
       EXPECT_EQ(giver.weights(0, row)[k], weights[2 * lies + k]);
     }
   }
+}
+
+TEST_F(NodeRowsOfThree, RowsInTheArenaAreReadWhereTheyLie) {
+  const std::vector<std::uint32_t> places{2, 0, 1};
+  std::memcpy(arena_of(0), own_[0].data(), kRows * kRow);
+  NodeRows::Setup setup{&cluster_.engine(0), cluster_.maps_of(0), 3, {kRow, 0}, 3, kRows};
+  setup.own = arena_of(0);
+  setup.places = places;
+  NodeRows giver(setup);
+  giver.copy_for(1, 0);
+  giver.copy_for(2, 1);
+  giver.publish();
+  EXPECT_FALSE(giver.released()) << "two ranks read its rows";
+  NodeRows reader = rows_of(1, 3);
+  ASSERT_TRUE(reader.here(0));
+  arena_of(0)[2 * kRow] = std::byte{77};  // the same memory
+  EXPECT_EQ(reader.row(0, 0).elements[0], std::byte{77});
+  EXPECT_EQ(reader.row(0, 1).elements[0], std::byte{0});
+  const int signals = cluster_.signals.load();
+  reader.finish_reading();
+  EXPECT_EQ(cluster_.signals.load(), signals + 1) << "the giver waits for it";
+  EXPECT_EQ(giver.readers_left(), std::vector<RankId>{RankId(2)});
+  NodeRows other = rows_of(2, 3);
+  other.finish_reading();
+  EXPECT_TRUE(giver.released());
+  // Rows that only begin in the arena are copied.
+  setup.own = arena_of(0) + 4096 - kRow;
+  setup.places = {};
+  setup.step = 4;
+  NodeRows beyond(setup);
+  beyond.copy_for(1, 0);
+  beyond.publish();
+  EXPECT_TRUE(beyond.released());
 }
 
 }  // namespace

@@ -222,6 +222,29 @@ void expect_stored(const RowSum& sum, DType dtype, const std::vector<float>& exp
   }
 }
 
+// A negative subnormal that rounds to -0: a sum from +0 over it is +0.
+TEST(RowSum, AloneTheStoredRowIsASumFromPlusZero) {
+  for (const DType dtype : {DType::BF16, DType::FP16, DType::FP32}) {
+    std::mt19937_64 rng(9);
+    const std::size_t hidden = 67;
+    const Row row = random_row(dtype, hidden, rng);
+    RowSum sum(dtype, static_cast<std::int64_t>(hidden));
+    sum.add_scaled(row.bytes.data() + 1, -1e-30F);  // in fp16 all of it rounds to zeros
+    RowSum outer(dtype, static_cast<std::int64_t>(hidden));
+    outer.add_rounded(sum);
+    std::vector<std::byte> twice(row.bytes.size() - 1);
+    std::vector<std::byte> alone(twice.size());
+    std::vector<std::byte> rounded(twice.size());
+    outer.store(twice.data());
+    sum.store_alone(alone.data());
+    sum.store(rounded.data());
+    EXPECT_EQ(alone, twice) << to_string(dtype);
+    if (dtype == DType::FP16) {
+      EXPECT_NE(alone, rounded) << "there was no -0";
+    }
+  }
+}
+
 TEST(RowSum, AgreesWithTheDefinitionOnRandomRows) {
   std::mt19937_64 rng(5);
   for (int round = 0; round < 240; ++round) {

@@ -98,6 +98,9 @@ class CombineReader {
   void find_parts();
   [[nodiscard]] bool ready(std::size_t token) const;
   void reduce(std::size_t token);
+  [[nodiscard]] bool is_of_own_node_alone(std::size_t token) const;
+  void reduce_own_node(std::size_t token, std::byte* out);
+  void store_weights(std::size_t token);
   void add_part(const Part& part);
   void add_own_node(std::size_t token);
 

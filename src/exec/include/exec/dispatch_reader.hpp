@@ -54,6 +54,7 @@ class DispatchReader {
   void note(const RecordMeta& meta, const RowView& row, int from);
   void take(const RecordMeta& meta, const RowView& row, int from);
   void put(std::int64_t place, const RowView& row);
+  void put_elements(std::byte* out, const std::byte* elements) const;
   void find_places();
   void open();
   void clear_padding();
@@ -73,6 +74,7 @@ class DispatchReader {
   std::vector<std::int64_t> next_;     // by inbound stream: first record that is not visited
   std::vector<bool> node_read_;        // [G] whose rows for this rank have been visited
   bool open_ = false;                  // the buffers are there
+  bool past_cache_ = false;            // the rows are more than a cache holds
   double seconds_ = 0;
 };
 

@@ -33,6 +33,8 @@ class RowSum {
   void add_scaled(std::span<const std::byte* const> rows, std::span<const float> weights);
   /// Rounds to the row's dtype, nearest even; NaN becomes the quiet NaN.
   void store(std::byte* row) const;
+  /// Stores what a sum from +0 over this stored row alone would be: -0 becomes +0.
+  void store_alone(std::byte* row) const;
   /// sum += fp32(round(other)): adds another sum as if it had been stored and loaded.
   void add_rounded(const RowSum& other);
 
