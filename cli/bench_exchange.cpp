@@ -60,6 +60,7 @@ Status BenchRank::connect() {
   settings.hidden = options_.hidden;
   settings.dtype = request_.dtype;
   settings.top_k = work_.top_k;
+  settings.rows_in_place = options_.rows == "in-place";
   auto groups = PathGroups::connect(topology_, work_.placement, settings, request_.paths.size());
   if (!groups) return fail(std::move(groups).error());
   groups_ = *std::move(groups);
@@ -80,6 +81,7 @@ std::vector<ReplaySampler> BenchRank::make_samplers() {
                                [this] { return groups_.all_done(); }};
     setup.combine = request_.timed.combine;
     setup.check = options_.check != 0;
+    setup.in_place = options_.rows == "in-place";
     samplers.emplace_back(std::move(setup));
   }
   return samplers;

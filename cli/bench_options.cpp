@@ -70,6 +70,9 @@ void add_exchange_options(CLI::App& verb, BenchOptions& o) {
                   "separated by commas; otherwise all four, inside one node native")
       ->type_name("NAMES")
       ->delimiter(',');
+  add(verb, "--rows", o.rows, "in-place: in the group's memory, where the node reads them; copied",
+      "WHERE")
+      ->check(CLI::IsMember({"in-place", "copied"}));
   add_run(verb, o);
 }
 

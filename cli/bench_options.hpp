@@ -28,6 +28,7 @@ struct BenchOptions {
   int iterations = 10;
   int warmups = 2;
   int check = 1;
+  std::string rows = "in-place";
   int experts = 64;
   int top_k = 8;
   std::int64_t hidden = 7168;

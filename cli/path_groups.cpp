@@ -66,6 +66,10 @@ CommunicatorOptions options_of(const GroupSettings& settings, RankId self) {
   if (settings.wave_start) out.wave_start = *settings.wave_start;
   if (settings.lead_bytes) out.lead_bytes = *settings.lead_bytes;
   if (settings.chunk_bytes) out.chunk_bytes = *settings.chunk_bytes;
+  if (settings.rows_in_place) {
+    const std::int64_t rows = out.max_tokens_per_rank + out.max_recv_rows;
+    out.shared_bytes = rows * settings.hidden * element_bytes(settings.dtype) + 128;
+  }
   if (settings.slots > 0) out.send_slots = settings.slots;
   return out;
 }

@@ -26,7 +26,8 @@ struct GroupSettings {
   std::optional<std::int64_t> lead_bytes{};
   std::optional<std::int64_t> chunk_bytes{};
   std::optional<std::int64_t> socket_buffer{};
-  int slots = 0;  ///< 0: the library's default
+  int slots = 0;               ///< 0: the library's default
+  bool rows_in_place = false;  ///< room in the groups' memory for the rows of a step, both ways
 };
 
 /// Devices of this node's rails from RAILWAVE_RAILS, where a missing one is "-"; empty here.

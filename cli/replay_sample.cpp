@@ -1,5 +1,6 @@
 #include "replay_sample.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -81,12 +82,27 @@ PreparedLayer ReplaySampler::prepare(std::size_t layer) const {
   return out;
 }
 
+Result<const std::byte*> ReplaySampler::place(std::span<const std::byte> rows,
+                                              SharedBuffer& shared) const {
+  if (!setup_.in_place) return rows.data();
+  if (shared.bytes().size() < rows.size()) {
+    shared = {};
+    auto room = setup_.group->allocate(static_cast<std::int64_t>(rows.size()));
+    if (!room) return fail(std::move(room).error());
+    shared = *std::move(room);
+  }
+  std::copy(rows.begin(), rows.end(), shared.data());
+  return shared.data();
+}
+
 Result<Received> ReplaySampler::dispatch(std::size_t layer, const PreparedLayer& prepared,
                                          RankSample& out, Path path) {
   const ReplayLayer& work = setup_.work->layers[layer];
   const workload::RankRouting& routing = work.routing[setup_.self.index()];
+  const auto x = place(prepared.x, x_);
+  if (!x) return fail(x.error());
   DispatchArguments in;
-  in.x = prepared.x.data();
+  in.x = *x;
   in.tokens = routing.tokens;
   in.hidden = setup_.hidden;
   in.dtype = setup_.dtype;
@@ -107,9 +123,11 @@ Result<Received> ReplaySampler::dispatch(std::size_t layer, const PreparedLayer&
 Status ReplaySampler::combine(const PreparedLayer& prepared, const Received& received,
                               RankSample& out) {
   std::vector<std::byte> combined(prepared.x.size());
+  const auto back = place(prepared.back, back_);
+  if (!back) return fail(back.error());
   CombineArguments in;
   in.handle = received.handle;
-  in.x = prepared.back.data();
+  in.x = *back;
   in.rows = received.rows;
   in.hidden = setup_.hidden;
   in.dtype = setup_.dtype;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include <railwave/communicator.hpp>
@@ -43,8 +44,9 @@ class ReplaySampler {
     std::function<Result<Clock::time_point>()> common_start;
     /// Called after each phase: returns when all ranks have finished it.
     std::function<Status()> all_done;
-    bool combine = true;  ///< false: a sample is a dispatch alone
-    bool check = true;    ///< false: rows are not verified, and experts return zeros
+    bool combine = true;    ///< false: a sample is a dispatch alone
+    bool check = true;      ///< false: rows are not verified, and experts return zeros
+    bool in_place = false;  ///< rows lie in the group's memory, which must have room for them
   };
   explicit ReplaySampler(Setup setup);
 
@@ -58,12 +60,16 @@ class ReplaySampler {
                             Path path);
   [[nodiscard]] std::int64_t wrong_rows(const PreparedLayer& prepared,
                                         const Received& received) const;
+  /// Where the rows of a phase lie when it starts: as prepared, or copied to the group's memory.
+  Result<const std::byte*> place(std::span<const std::byte> rows, SharedBuffer& shared) const;
   Status combine(const PreparedLayer& prepared, const Received& received, RankSample& out);
   [[nodiscard]] std::vector<ExpertId> experts_at(const workload::RankRouting& routing,
                                                  std::int64_t token, RankId rank) const;
 
   Setup setup_;
   std::int64_t row_bytes_;
+  SharedBuffer x_;
+  SharedBuffer back_;
   std::vector<std::byte> receive_;  // reused, as a framework's allocator would
 };
 
