@@ -9,7 +9,7 @@ target_link_libraries(comm_cases PUBLIC railwave_comm railwave_testbed GTest::gt
 railwave_test(cases_loopback_test SOURCES cases_loopback_test.cpp ROOMS comm testbed
               LIBRARIES comm_cases LABELS loopback TIMEOUT 240 PROCESSORS 2)
 railwave_test(cases_cluster_test SOURCES cases_cluster_test.cpp ROOMS comm testbed
-              LIBRARIES comm_cases LABELS cluster TIMEOUT 300 PROCESSORS 2)
+              LIBRARIES comm_cases LABELS cluster brief TIMEOUT 300 PROCESSORS 2)
 railwave_test(random_phases_cluster_test SOURCES random_phases_cluster_test.cpp ROOMS comm testbed
               LIBRARIES comm_cases fmt::fmt LABELS cluster TIMEOUT 300 PROCESSORS 2)
 
