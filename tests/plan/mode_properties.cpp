@@ -51,6 +51,12 @@ Integer big(Wide value) {
 }
 Rational big(Fraction value) { return Rational(big(value.num), big(value.den)); }
 
+/// Equal numbers. Not ==, which compares the parts: Boost 1.83 leaves a zero that is divided by an
+/// Integer as 0/n.
+bool same(const Rational& a, const Rational& b) {
+  return numerator(a) * denominator(b) == numerator(b) * denominator(a);
+}
+
 std::int64_t any(std::int64_t least, int most_bits) {
   const int bits = *rc::gen::inRange(0, most_bits);
   return least + *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << bits);
@@ -96,8 +102,8 @@ RC_GTEST_PROP(ModeProperties, VolumesAndAnswerAreTheFormulas, ()) {
   const auto want = reference(c.formula, c.letters);
   const auto have = select_mode(c.formula, c.in);
   RC_ASSERT(have.has_value());
-  RC_ASSERT(big(have->data_centric) == want.dc);
-  RC_ASSERT(big(have->expert_centric) == want.ec);
+  RC_ASSERT(same(big(have->data_centric), want.dc));
+  RC_ASSERT(same(big(have->expert_centric), want.ec));
   RC_ASSERT((have->mode == Mode::DataCentric) == want.data_centric());
 }
 
@@ -141,8 +147,8 @@ RC_GTEST_PROP(ModeProperties, HugeSizesAreRightOrRefused, ()) {
     return numerator(value) < (Integer(1) << 128) && denominator(value) < (Integer(1) << 128);
   };
   if (have) {
-    RC_ASSERT(big(have->data_centric) == want.dc);
-    RC_ASSERT(big(have->expert_centric) == want.ec);
+    RC_ASSERT(same(big(have->data_centric), want.dc));
+    RC_ASSERT(same(big(have->expert_centric), want.ec));
     RC_ASSERT((have->mode == Mode::DataCentric) == want.data_centric());
   } else {
     RC_ASSERT(have.error().field == "volume");
