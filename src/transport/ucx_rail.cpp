@@ -1,5 +1,6 @@
 #include "transport/ucx_rail.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -23,6 +24,8 @@ using ucx::Endpoint;
 
 /// UCX's progress calls in one progress(), so that a busy rail can not starve its neighbours.
 constexpr int kRounds = 64;
+/// For UCX to let go of closed endpoints. It takes microseconds, unless peers send all the time.
+constexpr std::chrono::seconds kClosing{1};
 
 class UcxRail final : public Rail {
  public:
@@ -93,6 +96,7 @@ UcxRail::~UcxRail() {
   sink_ = nullptr;
   // UCX completes what is in flight in here, so the endpoints must outlive the worker.
   for (auto& [peer, endpoint] : endpoints_) endpoint.close();
+  ucx::drain(worker_, Clock::now() + kClosing);
   worker_.worker.reset();
 }
 

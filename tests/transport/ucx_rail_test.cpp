@@ -55,6 +55,29 @@ TEST(UcxRail, RefusesAMalformedEnvironment) {
   EXPECT_EQ(rail.error().code, ErrorCode::InvalidArgument);
 }
 
+/// UCX from 1.17 on would end the process when a peer fails.
+TEST(UcxRail, RefusesRendezvousWithoutARegistrationCache) {
+  const char* events = std::getenv("UCX_MEM_EVENTS");
+  if (events == nullptr || events != std::string("n")) {
+    GTEST_SKIP() << "UCX has its registration cache: it was started without UCX_MEM_EVENTS=n";
+  }
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  ucp_get_version(&major, &minor, &release);
+  const Setting setting("UCX_RNDV_THRESH", "4096");
+  const auto rail = open_ucx_rail(on("lo"));
+  if (major == 1 && minor < 17) {
+    EXPECT_TRUE(rail) << to_string(rail.error());
+    return;
+  }
+  ASSERT_FALSE(rail);
+  EXPECT_EQ(rail.error().code, ErrorCode::InvalidArgument);
+  EXPECT_NE(rail.error().message.find("UCX_RNDV_THRESH"), std::string::npos);
+  const Setting off("UCX_RNDV_THRESH", "inf");
+  EXPECT_TRUE(open_ucx_rail(on("lo")));
+}
+
 TEST(UcxRail, RefusesAPeerThatAcceptsOnlySmallerSegments) {
   auto large = UcxRailOptions(on("lo"));
   large.segment_bytes = 131072;

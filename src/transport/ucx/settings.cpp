@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -17,14 +18,16 @@ constexpr std::int64_t kDefaultSendSegment = 8192;
 constexpr std::int64_t kDefaultReceiveSegment = 65536;
 constexpr std::int64_t kLargest = std::int64_t{1} << 30;
 
-/// Transport keys carry their prefix from UCX 1.17 on; the wrong form is ignored silently.
-std::string tcp_key(const std::string& key) {
+bool is_1_17_or_later() {
   unsigned major = 0;
   unsigned minor = 0;
   unsigned release = 0;
   ucp_get_version(&major, &minor, &release);
-  return (major > 1 || minor >= 17) ? "TCP_" + key : key;
+  return major > 1 || minor >= 17;
 }
+
+/// Transport keys carry their prefix from UCX 1.17 on; the wrong form is ignored silently.
+std::string tcp_key(const std::string& key) { return is_1_17_or_later() ? "TCP_" + key : key; }
 
 const char* users(const std::string& key) { return std::getenv(("UCX_" + key).c_str()); }
 
@@ -62,10 +65,19 @@ Status set_bytes(ucp_config_t* config, const std::string& key, std::int64_t byte
   return bytes == 0 ? Status{} : set_tcp(config, key, std::to_string(bytes));
 }
 
+/// Rendezvous costs a round trip through the queues of the rail for each frame, so only the user's
+/// word switches it on. Without its registration cache UCX 1.17 and later then end the process when
+/// a peer fails in mid-transfer (openucx/ucx issue 11467); "y" lets ucp_init() refuse that instead.
+Status set_rendezvous(ucp_config_t* config) {
+  const char* user = users("RNDV_THRESH");
+  if (user == nullptr) return set(config, "RNDV_THRESH", "inf");
+  const bool safe = user == std::string_view("inf") || !is_1_17_or_later();
+  return safe ? Status{} : set(config, "RCACHE_ENABLE", "y");
+}
+
 Status set_for_tcp(ucp_config_t* config, const UcxRailOptions& options) {
   RAILWAVE_TRY(set_unless_users(config, "TLS", "tcp"));
-  // Rendezvous costs a round trip through the queues of the rail for each frame.
-  RAILWAVE_TRY(set_unless_users(config, "RNDV_THRESH", "inf"));
+  RAILWAVE_TRY(set_rendezvous(config));
   // Else ucp_ep_create waits in connect() for a peer whose link is cut.
   RAILWAVE_TRY(set_tcp(config, "CONN_NB", "y"));
   RAILWAVE_TRY(set_bytes(config, "SNDBUF", options.send_buffer_bytes));

@@ -22,6 +22,11 @@ tl::unexpected<Error> refusal(const UcxRailOptions& options, const char* call,
     case UCS_ERR_EXCEEDS_LIMIT:
       return fail(ErrorCode::ResourceExhausted, options.self, call,
                   fmt::format("UCX on device '{}': {}", options.device, words));
+    case UCS_ERR_UNSUPPORTED:
+      return fail(ErrorCode::InvalidArgument, options.self, call,
+                  fmt::format("UCX on device '{}': {}; with UCX_RNDV_THRESH it needs its "
+                              "registration cache, which UCX_MEM_EVENTS=n takes away: unset one",
+                              options.device, words));
     default:
       return fail(ErrorCode::Internal, options.self, call,
                   fmt::format("UCX on device '{}': {}", options.device, words));
@@ -80,6 +85,12 @@ Result<Worker> open_worker(const UcxRailOptions& options) {
     return refusal(options, "ucp_worker_get_efd", status);
   }
   return Worker{std::move(*context), std::move(*worker), fd, std::move(*address)};
+}
+
+void drain(const Worker& worker, Deadline deadline) {
+  // Not ucp_worker_flush_nbx: begun while endpoints are closing it keeps them from coming to an
+  // end.
+  while (ucp_worker_progress(worker.worker.get()) != 0 && Clock::now() < deadline) continue;
 }
 
 }  // namespace railwave::transport::ucx

@@ -8,6 +8,7 @@
 
 #include <railwave/error.hpp>
 
+#include "base/event_loop.hpp"
 #include "transport/ucx_rail.hpp"
 
 namespace railwave::transport::ucx {
@@ -31,5 +32,10 @@ struct Worker {
 
 /// Errors: see open_ucx_rail().
 Result<Worker> open_worker(const UcxRailOptions& options);
+
+/// Lets UCX finish what closing endpoints by force leaves for later, at most until `deadline`.
+/// Comes before the worker is destroyed: ucp_worker_destroy() of UCX 1.18 takes the callbacks of
+/// endpoints that are still closing off a list which they change, and frees some twice.
+void drain(const Worker& worker, Deadline deadline);
 
 }  // namespace railwave::transport::ucx

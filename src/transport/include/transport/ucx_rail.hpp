@@ -23,8 +23,9 @@ struct UcxRailOptions {
   std::int64_t segment_bytes = 65536;     ///< TX_SEG_SIZE; must not exceed the peers' RX_SEG_SIZE
 };
 
-/// Opens the device. Errors: InvalidArgument for a malformed UCX_* variable, LinkDown when the
-/// device does not exist (names it), ResourceExhausted, Internal with UCX's own words.
+/// Opens the device. Errors: InvalidArgument for a malformed UCX_* variable or for UCX_RNDV_THRESH
+/// without a registration cache (UCX 1.17 and later), LinkDown when the device does not exist
+/// (names it), ResourceExhausted, Internal with UCX's own words.
 Result<std::unique_ptr<Rail>> open_ucx_rail(const UcxRailOptions& options);
 
 }  // namespace railwave::transport
