@@ -1,5 +1,7 @@
 #include "ucx/worker.hpp"
 
+#include <cstdlib>
+
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
@@ -22,11 +24,6 @@ tl::unexpected<Error> refusal(const UcxRailOptions& options, const char* call,
     case UCS_ERR_EXCEEDS_LIMIT:
       return fail(ErrorCode::ResourceExhausted, options.self, call,
                   fmt::format("UCX on device '{}': {}", options.device, words));
-    case UCS_ERR_UNSUPPORTED:
-      return fail(ErrorCode::InvalidArgument, options.self, call,
-                  fmt::format("UCX on device '{}': {}; with UCX_RNDV_THRESH it needs its "
-                              "registration cache, which UCX_MEM_EVENTS=n takes away: unset one",
-                              options.device, words));
     default:
       return fail(ErrorCode::Internal, options.self, call,
                   fmt::format("UCX on device '{}': {}", options.device, words));
@@ -41,6 +38,11 @@ Result<ContextHandle> open_context(const UcxRailOptions& options) {
   params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
   ucp_context_h context = nullptr;
   if (const auto status = ucp_init(&params, config->get(), &context); status != UCS_OK) {
+    if (status == UCS_ERR_UNSUPPORTED && std::getenv("UCX_RNDV_THRESH") != nullptr) {
+      return fail(ErrorCode::InvalidArgument, options.self, "UCX_RNDV_THRESH",
+                  "rendezvous needs UCX's registration cache, which is missing, for example for "
+                  "UCX_MEM_EVENTS=n; unset one of the two");
+    }
     return refusal(options, "ucp_init", status);
   }
   return ContextHandle(context);
@@ -88,8 +90,7 @@ Result<Worker> open_worker(const UcxRailOptions& options) {
 }
 
 void drain(const Worker& worker, Deadline deadline) {
-  // Not ucp_worker_flush_nbx: begun while endpoints are closing it keeps them from coming to an
-  // end.
+  // Not ucp_worker_flush_nbx, which does not end when it begins while endpoints are closing.
   while (ucp_worker_progress(worker.worker.get()) != 0 && Clock::now() < deadline) continue;
 }
 

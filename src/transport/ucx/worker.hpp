@@ -34,8 +34,8 @@ struct Worker {
 Result<Worker> open_worker(const UcxRailOptions& options);
 
 /// Lets UCX finish what closing endpoints by force leaves for later, at most until `deadline`.
-/// Comes before the worker is destroyed: ucp_worker_destroy() of UCX 1.18 takes the callbacks of
-/// endpoints that are still closing off a list which they change, and frees some twice.
+/// Comes before the worker is destroyed: else UCX 1.18 does the rest in ucp_worker_destroy() and
+/// frees some of its callbacks twice.
 void drain(const Worker& worker, Deadline deadline);
 
 }  // namespace railwave::transport::ucx
