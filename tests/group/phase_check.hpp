@@ -40,7 +40,16 @@ class PhaseCheck {
                           : reference::received_rows(m_, p_);
   }
 
+  /// The steps one after the other; the repetition for every other seed only.
   Wrong run() {
+    if (Wrong wrong = dispatch()) return wrong;
+    if (Wrong wrong = combine()) return wrong;
+    if (s_.seed % 2 == 0) return std::nullopt;
+    if (Wrong wrong = repeat()) return wrong;
+    return combine();
+  }
+  /// Steps of other phases may come between these. REQUIRES: dispatch() before the two others.
+  Wrong dispatch() {
     taking_.before();
     railwave::DispatchArguments in = input(0);
     in.top_k = m_.top_k;
@@ -53,20 +62,25 @@ class PhaseCheck {
     in.windows = s_.windows;
     in.layout = s_.layout;
     in.expert_alignment = s_.alignment;
-    auto received = group_.dispatch(in);
+    const auto received = group_.dispatch(in);
     if (!received) return said(to_string(received.error()));
     std::fill(x_.bytes.begin(), x_.bytes.end(), std::byte{0xff});
-    if (Wrong wrong = check_received(*received, 0)) return wrong;
+    handle_ = received->handle;
+    return check_received(*received, 0);
+  }
+  Wrong combine() {
     taking_.before();
-    if (Wrong wrong = combine(received->handle)) return wrong;
-    if (s_.seed % 2 == 0) return std::nullopt;
+    return combine(handle_);
+  }
+  /// The dispatch once more by its handle, with other rows.
+  Wrong repeat() {
     taking_.before();
     railwave::DispatchArguments again = input(1);
-    again.handle = received->handle;
+    again.handle = handle_;
     const auto repeated = group_.dispatch(again);
     if (!repeated) return said(to_string(repeated.error()));
-    if (Wrong wrong = check_received(*repeated, 1)) return wrong;
-    return combine(repeated->handle);
+    handle_ = repeated->handle;
+    return check_received(*repeated, 1);
   }
   /// Of all that came out.
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
@@ -283,6 +297,7 @@ class PhaseCheck {
   const reference::Model& m_;
   const Taking& taking_;
   bool expert_major_ = false;
+  railwave::Handle handle_;
   std::vector<reference::Row> rows_;
   std::vector<float> weights_;
   Room x_;

@@ -62,64 +62,70 @@ inline void plug_into_bridges(Shape& s, std::mt19937_64& rng) {
   }
 }
 
-/// Draws a phase. At least 30 % have empty ranks, 30 % G != R, 20 % several ranks per rail, 20 %
-/// rails missing at a node (the counts are tested), and random home rails, chi, windows and weights
-/// of rails.
-inline Shape draw(std::uint64_t seed, int max_nodes = 6, int max_ranks_per_node = 4,
-                  Wires wires = Wires::AnyChi) {
-  std::mt19937_64 rng(seed);
-  const auto pick = [&](int low, int high) {
-    return low + static_cast<int>(rng() % static_cast<std::uint64_t>(high - low + 1));
-  };
-  const auto chance = [&](int percent) { return pick(1, 100) <= percent; };
-  Shape s;
-  s.seed = seed;
-  const int nodes = pick(1, max_nodes);
-  s.cluster.rails = pick(1, 8);
-  const int rails = s.cluster.rails;
-  const bool several = chance(35);  // several ranks on one rail
-  if (several) s.cluster.rails = pick(1, 2);
-  const bool odd = chance(40);  // different numbers of ranks
-  const int per_node = pick(several ? 2 : 1, max_ranks_per_node);
-  for (int n = 0; n < nodes; ++n) {
-    s.cluster.ranks_per_node.push_back(odd ? pick(1, max_ranks_per_node) : per_node);
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : rng_(seed) {}
+  int pick(int low, int high) {
+    return low + static_cast<int>(rng_() % static_cast<std::uint64_t>(high - low + 1));
   }
-  (void)rails;
-  if (chance(40)) {
+  bool chance(int percent) { return pick(1, 100) <= percent; }
+  std::mt19937_64& bits() { return rng_; }
+
+ private:
+  std::mt19937_64 rng_;
+};
+
+/// Nodes, ranks, rails, home rails, chi and missing rails.
+inline void draw_cluster(Shape& s, Dice& dice, int max_nodes, int max_ranks_per_node, Wires wires) {
+  const int nodes = dice.pick(1, max_nodes);
+  s.cluster.rails = dice.pick(1, 8);
+  const bool several = dice.chance(35);  // several ranks on one rail
+  if (several) s.cluster.rails = dice.pick(1, 2);
+  const bool odd = dice.chance(40);  // different numbers of ranks
+  const int per_node = dice.pick(several ? 2 : 1, max_ranks_per_node);
+  for (int n = 0; n < nodes; ++n) {
+    s.cluster.ranks_per_node.push_back(odd ? dice.pick(1, max_ranks_per_node) : per_node);
+  }
+  if (dice.chance(40)) {
     for (int n = 0; n < nodes; ++n) {
       s.cluster.home_rail.emplace_back();
       for (int g = 0; g < s.cluster.ranks_per_node[static_cast<std::size_t>(n)]; ++g) {
-        s.cluster.home_rail.back().push_back(pick(0, s.cluster.rails - 1));
+        s.cluster.home_rail.back().push_back(dice.pick(0, s.cluster.rails - 1));
       }
     }
   }
-  if (chance(40) && s.cluster.rails > 1) {
+  if (dice.chance(40) && s.cluster.rails > 1) {
     if (wires == Wires::Bridges) {
-      plug_into_bridges(s, rng);
+      plug_into_bridges(s, dice.bits());
     } else {
       s.cluster.ingress.resize(static_cast<std::size_t>(nodes));
       for (auto& row : s.cluster.ingress) {
-        for (int n = 0; n < nodes; ++n) row.push_back(permutation(s.cluster.rails, rng));
+        for (int n = 0; n < nodes; ++n) row.push_back(permutation(s.cluster.rails, dice.bits()));
       }
     }
   }
-  if (chance(45) && s.cluster.rails > 1 && nodes > 1) {
+  if (dice.chance(45) && s.cluster.rails > 1 && nodes > 1) {
     s.cluster.live.assign(static_cast<std::size_t>(nodes),
                           std::vector<bool>(static_cast<std::size_t>(s.cluster.rails), true));
-    for (int i = pick(1, s.cluster.rails - 1); i > 0; --i) {
-      s.cluster.live[static_cast<std::size_t>(pick(0, nodes - 1))]
-                    [static_cast<std::size_t>(pick(0, s.cluster.rails - 1))] = false;
+    for (int i = dice.pick(1, s.cluster.rails - 1); i > 0; --i) {
+      s.cluster.live[static_cast<std::size_t>(dice.pick(0, nodes - 1))]
+                    [static_cast<std::size_t>(dice.pick(0, s.cluster.rails - 1))] = false;
     }
     // A pair without an eligible rail is no cluster: all rails come back then.
     if (!railwave::Topology::create(s.cluster)) s.cluster.live.clear();
   }
+}
+
+/// The ranks of the model by node, and who owns each expert.
+inline void draw_experts(Shape& s, Dice& dice) {
+  const int nodes = static_cast<int>(s.cluster.ranks_per_node.size());
   int ranks = 0;
   for (int n = 0; n < nodes; ++n) {
     for (int g = 0; g < s.cluster.ranks_per_node[static_cast<std::size_t>(n)]; ++g, ++ranks) {
       s.model.node_of_rank.push_back(n);
     }
   }
-  s.experts = pick(1, 3 * ranks);
+  s.experts = dice.pick(1, 3 * ranks);
   for (int e = 0; e < s.experts; ++e) {
     const int base = s.experts / ranks;
     const int more = s.experts % ranks;
@@ -127,50 +133,75 @@ inline Shape draw(std::uint64_t seed, int max_nodes = 6, int max_ranks_per_node 
                                 ? e / (base + 1)
                                 : more + (e - more * (base + 1)) / std::max(base, 1));
   }
-  if (chance(30)) {
-    for (int& owner : s.model.owner) owner = pick(0, ranks - 1);
+  if (dice.chance(30)) {
+    for (int& owner : s.model.owner) owner = dice.pick(0, ranks - 1);
     s.owner = s.model.owner;
   }
-  s.model.top_k = pick(1, std::min(8, s.experts));
-  s.model.hidden = pick(0, 1) == 0 ? pick(1, 9) : pick(10, 200);
-  s.model.type = std::array{Type::BF16, Type::FP16, Type::FP32}[rng() % 3];
-  s.fp8 = chance(25);
-  if (chance(50)) {
+}
+
+/// What changes from step to step on one group: types, layout, tokens with their experts, windows.
+inline void draw_step(Shape& s, Dice& dice) {
+  const int nodes = static_cast<int>(s.cluster.ranks_per_node.size());
+  s.model.top_k = dice.pick(1, std::min(8, s.experts));
+  s.model.hidden = dice.pick(0, 1) == 0 ? dice.pick(1, 9) : dice.pick(10, 200);
+  s.model.type = std::array{Type::BF16, Type::FP16, Type::FP32}[dice.bits()() % 3];
+  s.fp8 = dice.chance(25);
+  if (dice.chance(50)) {
     s.layout = railwave::RowLayout::ExpertMajor;
-    s.alignment = chance(50) ? 1 : pick(2, 16);
-    s.apply_weights = chance(50);
+    s.alignment = dice.chance(50) ? 1 : dice.pick(2, 16);
+    s.apply_weights = dice.chance(50);
   }
-  s.return_weights = chance(40);
-  const bool empty_ranks = chance(45);
-  const int most = chance(50) ? 64 : 9;
-  for (int p = 0; p < ranks; ++p) {
-    const int tokens = empty_ranks && chance(50) ? 0 : pick(0, most);
+  s.return_weights = dice.chance(40);
+  const bool empty_ranks = dice.chance(45);
+  const int most = dice.chance(50) ? 64 : 9;
+  for (std::size_t p = 0; p < s.model.node_of_rank.size(); ++p) {
+    const int tokens = empty_ranks && dice.chance(50) ? 0 : dice.pick(0, most);
     s.model.idx.emplace_back();
-    const bool hot = chance(20);
+    const bool hot = dice.chance(20);
     for (int i = 0; i < tokens * s.model.top_k; ++i) {
-      s.model.idx.back().push_back(chance(8) ? -1 : hot ? s.experts / 2 : pick(0, s.experts - 1));
+      s.model.idx.back().push_back(dice.chance(8) ? -1
+                                   : hot          ? s.experts / 2
+                                                  : dice.pick(0, s.experts - 1));
     }
   }
-  if (nodes > 1 && chance(50)) {
+  if (nodes > 1 && dice.chance(50)) {
     std::vector<railwave::NodePair> pairs;
     for (int a = 0; a < nodes; ++a) {
       for (int b = 0; b < nodes; ++b) {
         if (a != b) pairs.push_back({NodeId(a), NodeId(b)});
       }
     }
-    std::shuffle(pairs.begin(), pairs.end(), rng);
+    std::shuffle(pairs.begin(), pairs.end(), dice.bits());
     while (!pairs.empty()) {
-      const int size = std::min(pick(1, 2 * nodes), static_cast<int>(pairs.size()));
+      const int size = std::min(dice.pick(1, 2 * nodes), static_cast<int>(pairs.size()));
       s.windows.emplace_back(pairs.end() - size, pairs.end());
       pairs.resize(pairs.size() - static_cast<std::size_t>(size));
     }
   }
-  if (chance(25)) {
-    for (int n = 0; n < nodes; ++n) {
-      s.cluster.weights.emplace_back();
-      for (int r = 0; r < s.cluster.rails; ++r) s.cluster.weights.back().push_back(pick(1, 4));
+}
+
+inline void draw_weights(Shape& s, Dice& dice) {
+  if (!dice.chance(25)) return;
+  for (std::size_t n = 0; n < s.cluster.ranks_per_node.size(); ++n) {
+    s.cluster.weights.emplace_back();
+    for (int r = 0; r < s.cluster.rails; ++r) {
+      s.cluster.weights.back().push_back(dice.pick(1, 4));
     }
   }
+}
+
+/// Draws a phase. At least 30 % have empty ranks, 30 % G != R, 20 % several ranks per rail, 20 %
+/// rails missing at a node (the counts are tested), and random home rails, chi, windows and weights
+/// of rails.
+inline Shape draw(std::uint64_t seed, int max_nodes = 6, int max_ranks_per_node = 4,
+                  Wires wires = Wires::AnyChi) {
+  Dice dice(seed);
+  Shape s;
+  s.seed = seed;
+  draw_cluster(s, dice, max_nodes, max_ranks_per_node, wires);
+  draw_experts(s, dice);
+  draw_step(s, dice);
+  draw_weights(s, dice);
   return s;
 }
 
