@@ -151,9 +151,15 @@ int samples_due(railwave::Communicator& group, double part) {
 /// UCX and malloc keep blocks of several sizes; a leak passes any slack within half an hour.
 constexpr std::array kLimits{held::Limit{"heap", &held::Held::heap, 64 << 10},
                              held::Limit{"anonymous memory", &held::Held::anonymous, 1 << 20},
-                             held::Limit{"shared memory", &held::Held::shared, 0},
+                             held::Limit{"shared mappings", &held::Held::mapped, 0},
                              held::Limit{"number of descriptors", &held::Held::descriptors, 0},
                              held::Limit{"number of threads", &held::Held::threads, 0}};
+
+void say(const held::Held& held, const std::string& when) {
+  cases::say(fmt::format("{}: heap {} anonymous {} shared {} of {} KiB, {} descriptors, {} threads",
+                         when, held.heap >> 10, held.anonymous >> 10, held.shared >> 10,
+                         held.mapped >> 10, held.descriptors, held.threads));
+}
 
 void soak(cases::Rank& rank, const std::vector<std::string>& words) {
   const double time = std::stod(words[0]);
@@ -176,11 +182,7 @@ void soak(cases::Rank& rank, const std::vector<std::string>& words) {
     if (testing::Test::HasFailure()) return;
     if (due <= static_cast<int>(samples.size())) continue;
     samples.resize(static_cast<std::size_t>(due), held::now());
-    const auto& [heap, anonymous, shared, descriptors, threads] = samples.back();
-    cases::say(fmt::format(
-        "{:.1f} s, {} steps: heap {} anonymous {} shared {} KiB, {} descriptors, "
-        "{} threads",
-        since.count(), steps, heap >> 10, anonymous >> 10, shared >> 10, descriptors, threads));
+    say(samples.back(), fmt::format("{:.1f} s, {} steps", since.count(), steps));
   }
   samples.erase(samples.begin(), samples.begin() + kWarmUp);
   for (const held::Limit& limit : kLimits) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -20,7 +21,8 @@ namespace held {
 struct Held {
   std::int64_t heap = 0;       ///< what malloc has given out, to the byte
   std::int64_t anonymous = 0;  ///< resident pages that are nobody else's: heap, stacks, UCX's pools
-  std::int64_t shared = 0;     ///< resident pages of the node's segments
+  std::int64_t mapped = 0;     ///< shared mappings, resident or not: the segments of the node
+  std::int64_t shared = 0;     ///< their resident pages: at most `mapped`, so never to be limited
   std::int64_t descriptors = 0;
   std::int64_t threads = 0;
 };
@@ -28,6 +30,21 @@ struct Held {
 inline std::int64_t entries(const char* folder) {
   const std::filesystem::directory_iterator all(folder);
   return std::distance(begin(all), end(all));
+}
+
+/// Length of all mappings that other processes may have, too.
+inline std::int64_t mapped_bytes() {
+  std::int64_t sum = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long long begin = 0;
+    unsigned long long end = 0;
+    char mode[5] = "";
+    if (std::sscanf(line.c_str(), "%llx-%llx %4s", &begin, &end, mode) == 3 && mode[3] == 's') {
+      sum += static_cast<std::int64_t>(end - begin);
+    }
+  }
+  return sum;
 }
 
 /// Of this process now.
@@ -40,6 +57,7 @@ inline Held now() {
     if (word == "RssAnon:") status >> held.anonymous;
     if (word == "RssShmem:") status >> held.shared;
   }
+  held.mapped = mapped_bytes();
   held.anonymous *= 1024;
   held.shared *= 1024;
   held.descriptors = entries("/proc/self/fd");
