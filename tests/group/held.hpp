@@ -19,7 +19,7 @@ namespace held {
 
 /// Sizes in bytes.
 struct Held {
-  std::int64_t heap = 0;       ///< what malloc has given out, to the byte
+  std::int64_t heap = 0;       ///< what malloc has given out, to the byte with tcache_count=0
   std::int64_t anonymous = 0;  ///< resident pages that are nobody else's: heap, stacks, UCX's pools
   std::int64_t mapped = 0;     ///< shared mappings, resident or not: the segments of the node
   std::int64_t shared = 0;     ///< their resident pages: at most `mapped`, so never to be limited
