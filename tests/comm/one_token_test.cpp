@@ -16,18 +16,17 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/event_loop.hpp"
 #include "comm/cases/on_cluster.hpp"
+#include "group/used_time.hpp"
 #include "testbed/emulated_cluster.hpp"
 
 namespace {
 
 namespace testbed = railwave::testbed;
 using cases::Rank;
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr int kHidden = 64;
@@ -83,7 +82,7 @@ class OneToken {
   std::array<std::uint16_t, kHidden> y_{};
 };
 
-/// The connected TCP sockets of this process, by the network of their own address (10.0.x.x is
+/// The connected TCP sockets of this process, by the network of the other end (10.0.x.x is
 /// control): all must send at once what they are given.
 void check_sockets() {
   int control = 0;
@@ -105,16 +104,6 @@ void check_sockets() {
   cases::say(fmt::format("sockets {} {}", control, data));
 }
 
-/// User and system time of this process so far.
-microseconds used() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto of = [](const timeval& time) {
-    return std::chrono::seconds(time.tv_sec) + microseconds(time.tv_usec);
-  };
-  return of(usage.ru_utime) + of(usage.ru_stime);
-}
-
 void measure_rounds(OneToken& token) {
   std::vector<double> samples;
   samples.reserve(kRounds);
@@ -124,6 +113,7 @@ void measure_rounds(OneToken& token) {
     samples.push_back(
         std::chrono::duration<double, std::milli>(railwave::Clock::now() - start).count());
   }
+  if (testing::Test::HasFailure()) return;
   std::sort(samples.begin(), samples.end());
   const auto steps =
       std::count_if(samples.begin(), samples.end(), [](double ms) { return ms >= 35 && ms <= 50; });
@@ -135,12 +125,12 @@ void measure_rounds(OneToken& token) {
 /// Rank 1 waits in its call for rank 0, and rank 0 between its calls for the time to pass.
 void measure_waiting(Rank& rank, OneToken& token) {
   const auto start = railwave::Clock::now();
-  const auto before = used();
+  const auto before = held::used_time();
   for (int i = 0; i < kLateRounds && !testing::Test::HasFailure(); ++i) {
     if (rank.self.value == 0) cases::wait_for(kLate);
     token.round(i);
   }
-  const std::chrono::duration<double> cpu = used() - before;
+  const std::chrono::duration<double> cpu = held::used_time() - before;
   const std::chrono::duration<double> all = railwave::Clock::now() - start;
   EXPECT_GE(all, kLate * kLateRounds);
   EXPECT_LT(cpu, 0.2 * all) << "a rank that waits is busy";

@@ -128,7 +128,7 @@ int run_pair(railwave::Communicator& group, railwave::RankId self, const phases:
   return static_cast<int>(order.size());
 }
 
-/// So that all memory that steps can touch is touched before the measurement.
+/// The largest steps first: what grows to the largest step has grown before the measurement.
 void touch_all(cases::Rank& rank, railwave::Communicator& group, const phases::Shape& common) {
   for (int expert = 0; expert < common.experts; ++expert) {
     for (const RowLayout layout : {RowLayout::RankMajor, RowLayout::ExpertMajor}) {

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include "comm/cases/on_cluster.hpp"
+#include "group/used_time.hpp"
 #include "testbed/emulated_cluster.hpp"
 
 namespace {
@@ -35,25 +35,15 @@ constexpr std::int64_t kTokens = 192;
 constexpr std::int64_t kHidden = 2048;
 constexpr int kTopK = 4;
 
-/// User and system time of this process so far.
-std::chrono::microseconds used() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto of = [](const timeval& time) {
-    return seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
-  };
-  return of(usage.ru_utime) + of(usage.ru_stime);
-}
-
 /// Measures what the process uses while another thread waits.
 class Meter {
  public:
   Meter()
       : thread_([this] {
           cases::wait_for(kSettle);
-          const auto before = used();
+          const auto before = held::used_time();
           cases::wait_for(kWait);
-          used_ = used() - before;
+          used_ = held::used_time() - before;
         }) {}
   ~Meter() {
     if (thread_.joinable()) thread_.join();
