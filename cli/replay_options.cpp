@@ -49,6 +49,9 @@ void add_replay_options(CLI::App& verb, ReplayOptions& o) {
   add(verb, "--lead", o.lead, "waves: a window counts as received so many bytes early", "SIZE");
   add(verb, "--chunk", o.chunk, "largest frame", "SIZE");
   add(verb, "--slots", o.slots, "frames in flight per rail", "N");
+  add(verb, "--rows", o.rows, "in-place: in the group's memory, where the node reads them; copied",
+      "WHERE")
+      ->check(CLI::IsMember({"in-place", "copied"}));
   add(verb, "--socket-buffer", o.socket_buffer, "send buffer of a rail's sockets; 0: the kernel's",
       "SIZE");
   add(verb, "--layers", o.layers, "layers to replay, from the first; 0: all", "L");

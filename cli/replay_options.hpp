@@ -35,6 +35,7 @@ struct ReplayOptions {
   std::string chunk{};       ///< empty: the library's default
   std::string socket_buffer{};
   int slots = 0;
+  std::string rows = "copied";
   int layers = 0;
   int repeats = 5;
   double payload_mib = 0.5;  ///< 0: the trace's own number of rows

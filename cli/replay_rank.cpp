@@ -64,6 +64,7 @@ Status ReplayRank::connect() {
   settings.chunk_bytes = request_.chunk_bytes;
   settings.socket_buffer = request_.socket_buffer;
   settings.slots = options_.slots;
+  settings.rows_in_place = options_.rows == "in-place";
   auto groups = PathGroups::connect(topology_, work_.placement, settings, request_.paths.size());
   if (!groups) return fail(std::move(groups).error());
   groups_ = *std::move(groups);
@@ -73,9 +74,17 @@ Status ReplayRank::connect() {
 std::vector<ReplaySampler> ReplayRank::make_samplers() {
   std::vector<ReplaySampler> samplers;
   for (std::size_t path = 0; path < request_.paths.size(); ++path) {
-    samplers.emplace_back(ReplaySampler::Setup{
-        groups_.self(), &topology_, &work_, &rows_, request_.dtype, options_.hidden, &groups_[path],
-        [this] { return groups_.common_start(); }, [this] { return groups_.all_done(); }});
+    ReplaySampler::Setup setup{groups_.self(),
+                               &topology_,
+                               &work_,
+                               &rows_,
+                               request_.dtype,
+                               options_.hidden,
+                               &groups_[path],
+                               [this] { return groups_.common_start(); },
+                               [this] { return groups_.all_done(); }};
+    setup.in_place = options_.rows == "in-place";
+    samplers.emplace_back(std::move(setup));
   }
   return samplers;
 }

@@ -23,7 +23,7 @@ TEST(WorkspaceVerb, DefaultsAreThePapersSetUp) {
 TEST(WorkspaceVerb, OurLibraryByItsOwnFormula) {
   const auto json = verb_json({"workspace", "--tokens", "4096", "--max-recv-rows", "8192"});
   EXPECT_EQ(json["schema"], "railwave.workspace/1");
-  EXPECT_EQ(json["library"]["segment_bytes"], 416'035'776);
+  EXPECT_EQ(json["library"]["segment_bytes"], 416'035'904);
   EXPECT_EQ(json["library"]["send_slots_bytes"], 262'144);
   EXPECT_EQ(json["rail_balance"]["bytes"], 441'778'304);
   EXPECT_EQ(json["replicated_experts"]["sizes"].size(), 3U);
