@@ -10,11 +10,13 @@
 namespace railwave::testbed {
 namespace {
 
-TEST(Examples, RoundTripBringsEveryTokenBack) {
+class Examples : public testing::TestWithParam<const char*> {};
+
+TEST_P(Examples, RoundTripBringsEveryTokenBack) {
   RAILWAVE_START_CLUSTER(cluster, uniform_cluster(2, 3, 2));
   const CapturedOutput output;
   RunOptions run;
-  run.argv = {RAILWAVE_ROUND_TRIP};
+  run.argv = {GetParam()};
   run.stdout_fd = output.descriptor();
   run.deadline = Clock::now() + std::chrono::seconds(40);
   const auto outcome = cluster.run(run);
@@ -24,6 +26,9 @@ TEST(Examples, RoundTripBringsEveryTokenBack) {
   ASSERT_EQ(lines.size(), 6U);
   for (const std::string& line : lines) EXPECT_THAT(line, testing::HasSubstr("3 tokens came back"));
 }
+
+INSTANTIATE_TEST_SUITE_P(InCpp, Examples, testing::Values(RAILWAVE_ROUND_TRIP));
+INSTANTIATE_TEST_SUITE_P(InC, Examples, testing::Values(RAILWAVE_ROUND_TRIP_C));
 
 }  // namespace
 }  // namespace railwave::testbed

@@ -1,0 +1,87 @@
+// Making a group, and the sizes to make it with.
+#include <utility>
+
+#include <railwave/railwave.h>
+
+#include "choices.hpp"
+#include "group_options.hpp"
+#include "last_error.hpp"
+#include "objects.hpp"
+#include "sized_struct.hpp"
+
+namespace railwave::c_api {
+namespace {
+
+Result<WorstCase> worst_case_of(const railwave_worst_case* given) {
+  const auto config = read_struct(given, "worst");
+  if (!config) return fail(config.error());
+  const auto layout = layout_of(config->layout);
+  if (!layout) return fail(layout.error());
+  const auto top_k = count_of(config->top_k, "top_k");
+  if (!top_k) return fail(top_k.error());
+  const auto alignment = count_of(config->expert_alignment, "expert_alignment");
+  if (!alignment) return fail(alignment.error());
+  return WorstCase{config->tokens_per_rank, *layout, *top_k, *alignment};
+}
+
+Result<Communicator> make_group(const railwave_topology& topology,
+                                const railwave_placement& placement,
+                                const railwave_group_config* config) {
+  const auto settings = settings_of(config, topology.value);
+  if (!settings) return fail(settings.error());
+  return Communicator::create(topology.value, placement.value, settings->options,
+                              settings->rail_devices);
+}
+
+}  // namespace
+}  // namespace railwave::c_api
+
+using namespace railwave;
+using c_api::call;
+using c_api::check_not_null;
+
+railwave_result railwave_worst_case_recv_rows(const railwave_topology* topology,
+                                              const railwave_placement* placement,
+                                              const railwave_worst_case* worst, int64_t* rows) {
+  return call([&]() -> Status {
+    RAILWAVE_TRY(check_not_null(topology, "topology"));
+    RAILWAVE_TRY(check_not_null(placement, "placement"));
+    RAILWAVE_TRY(check_not_null(rows, "rows"));
+    const auto asked = c_api::worst_case_of(worst);
+    if (!asked) return fail(asked.error());
+    const auto most = worst_case_recv_rows(topology->value, placement->value, *asked);
+    if (!most) return fail(most.error());
+    *rows = *most;
+    return {};
+  });
+}
+
+railwave_result railwave_workspace_size(const railwave_topology* topology,
+                                        const railwave_group_config* config,
+                                        railwave_workspace* workspace) {
+  return call([&]() -> Status {
+    RAILWAVE_TRY(check_not_null(topology, "topology"));
+    const auto settings = c_api::settings_of(config, topology->value);
+    if (!settings) return fail(settings.error());
+    const auto size = workspace_size(topology->value, settings->options);
+    if (!size) return fail(size.error());
+    return c_api::write_struct({0, size->segment, size->send_slots}, workspace, "workspace");
+  });
+}
+
+railwave_result railwave_group_create(const railwave_topology* topology,
+                                      const railwave_placement* placement,
+                                      const railwave_group_config* config, railwave_group** out) {
+  return call([&]() -> Status {
+    RAILWAVE_TRY(check_not_null(out, "out"));
+    *out = nullptr;
+    RAILWAVE_TRY(check_not_null(topology, "topology"));
+    RAILWAVE_TRY(check_not_null(placement, "placement"));
+    auto made = c_api::make_group(*topology, *placement, config);
+    if (!made) return fail(std::move(made).error());
+    *out = new railwave_group{*std::move(made), topology->value.rails()};
+    return {};
+  });
+}
+
+void railwave_group_destroy(railwave_group* group) { delete group; }

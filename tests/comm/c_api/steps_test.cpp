@@ -1,0 +1,422 @@
+// Dispatch and combine through the C interface, on an emulated cluster of 2 nodes x 2 ranks x 2
+// rails. Token t of rank r has the value 8 r + t + 1 in all its elements and chooses one expert of
+// each of two ranks.
+#include <array>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "comm/c_api/owned.hpp"
+#include "comm/cases/on_cluster.hpp"
+#include "testbed/emulated_cluster.hpp"
+
+namespace c_api {
+namespace {
+
+constexpr int kRanks = 4;
+constexpr int kTokens = 3;
+constexpr int kTopK = 2;
+constexpr int kHidden = 130;  // two scales a row
+constexpr int kScales = 2;
+
+float value_of(int rank, int token) { return static_cast<float>(8 * rank + token + 1); }
+
+/// The expert of each slot: expert e lives on rank e / 2.
+int expert_of(int rank, int token, int slot) {
+  return 2 * ((rank + token + slot + 1) % kRanks) + slot;
+}
+
+float weight_of(int slot) { return slot == 0 ? 0.25F : 0.5F; }
+
+/// One rank's group and input.
+struct Side {
+  int rank = 0;
+  Topology topology = uniform(2, 2, 2);
+  Placement placement = contiguous(2 * kRanks, kRanks);
+  std::vector<std::string> devices{};
+  std::vector<float> x{};
+  std::vector<std::int64_t> topk_idx{};
+  std::vector<float> weights{};
+  Group group{};
+
+  explicit Side(int self) : rank(self), x(kTokens * kHidden) {
+    std::istringstream rails(std::getenv("RAILWAVE_RAILS"));
+    for (std::string device; std::getline(rails, device, ',');) devices.push_back(device);
+    for (int token = 0; token < kTokens; ++token) {
+      std::fill_n(x.begin() + token * kHidden, kHidden, value_of(self, token));
+      for (int slot = 0; slot < kTopK; ++slot) {
+        topk_idx.push_back(expert_of(self, token, slot));
+        weights.push_back(weight_of(slot));
+      }
+    }
+    group = make_group();
+  }
+
+  [[nodiscard]] Group make_group() const {
+    const std::array<const char*, 2> names{devices.at(0).c_str(), devices.at(1).c_str()};
+    auto config = sized<railwave_group_config>();
+    config.rank = rank;
+    config.max_top_k = kTopK;
+    config.max_tokens_per_rank = kTokens;
+    config.max_recv_rows = 64;
+    config.max_hidden = kHidden;
+    config.widest_dtype = RAILWAVE_FP32;
+    config.init_ms = config.first_operation_ms = config.operation_ms = 10000;
+    config.rail_devices = names.data();
+    railwave_group* made = nullptr;
+    EXPECT_EQ(railwave_group_create(topology.get(), placement.get(), &config, &made),
+              RAILWAVE_SUCCESS)
+        << railwave_last_error()->sentence;
+    return Group(made);
+  }
+
+  [[nodiscard]] railwave_dispatch_config input() const {
+    auto config = sized<railwave_dispatch_config>();
+    config.x = x.data();
+    config.tokens = kTokens;
+    config.hidden = kHidden;
+    config.dtype = RAILWAVE_FP32;
+    config.top_k = kTopK;
+    config.topk_idx = topk_idx.data();
+    config.topk_weights = weights.data();
+    return config;
+  }
+
+  [[nodiscard]] Received dispatch(const railwave_dispatch_config& config) const {
+    railwave_received* received = nullptr;
+    EXPECT_EQ(railwave_dispatch(group.get(), &config, &received), RAILWAVE_SUCCESS)
+        << railwave_last_error()->sentence;
+    return Received(received);
+  }
+
+  /// A step with the group's own input, to see that it still works.
+  void expect_works() const { EXPECT_NE(dispatch(input()), nullptr); }
+};
+
+railwave_rows rows_of(const Received& received) {
+  auto rows = sized<railwave_rows>();
+  EXPECT_EQ(railwave_received_rows(received.get(), &rows), RAILWAVE_SUCCESS);
+  return rows;
+}
+
+Handle handle_of(const Received& received) {
+  railwave_handle* handle = nullptr;
+  EXPECT_EQ(railwave_received_handle(received.get(), &handle), RAILWAVE_SUCCESS);
+  return Handle(handle);
+}
+
+/// By the definition of the expert-major layout: the values of a local expert's rows.
+std::vector<float> group_values(int rank, int local_expert) {
+  std::vector<float> values;
+  for (int source = 0; source < kRanks; ++source) {
+    for (int token = 0; token < kTokens; ++token) {
+      for (int slot = 0; slot < kTopK; ++slot) {
+        if (expert_of(source, token, slot) == 2 * rank + local_expert) {
+          values.push_back(value_of(source, token));
+        }
+      }
+    }
+  }
+  return values;
+}
+
+/// Brings back `rows` as they are; the sums [T, H], weights at `slot_weights` [T, K].
+std::vector<float> combine(const Side& side, const Handle& handle, const railwave_rows& rows,
+                           std::vector<float>* slot_weights) {
+  std::vector<float> out(kTokens * kHidden, -1.0F);
+  const std::vector<float> bias(kTokens * kHidden, 100.0F);
+  slot_weights->assign(kTokens * kTopK, -1.0F);
+  std::array<std::int64_t, 2> sent{-1, -1};
+  auto report = sized<railwave_phase_report>();
+  report.sent_bytes = sent.data();
+  auto config = sized<railwave_combine_config>();
+  config.handle = handle.get();
+  config.x = rows.x;
+  config.rows = rows.rows;
+  config.hidden = kHidden;
+  config.dtype = RAILWAVE_FP32;
+  config.apply_weights = 1;
+  config.return_weights = 1;
+  config.out = out.data();
+  config.bias1 = bias.data();
+  config.topk_weights = rows.topk_weights;
+  config.out_topk_weights = slot_weights->data();
+  EXPECT_EQ(railwave_combine(side.group.get(), &config, &report), RAILWAVE_SUCCESS)
+      << railwave_last_error()->sentence;
+  EXPECT_GT(report.total_s, 0.0);
+  EXPECT_EQ(report.sent_bytes, sent.data());
+  EXPECT_GE(std::min(sent[0], sent[1]), 0);
+  return out;
+}
+
+void expect_groups(const Side& side, const railwave_rows& rows) {
+  ASSERT_EQ(rows.local_experts, 2);
+  EXPECT_EQ(rows.topk_idx, nullptr);
+  EXPECT_EQ(rows.scales, nullptr);
+  EXPECT_EQ(rows.rows, rows.expert_offsets[2]);
+  for (int expert = 0; expert < 2; ++expert) {
+    const auto values = group_values(side.rank, expert);
+    EXPECT_EQ(rows.unaligned_tokens_per_expert[expert], static_cast<std::int64_t>(values.size()));
+    EXPECT_EQ(rows.tokens_per_expert[expert], 4);
+    EXPECT_EQ(rows.expert_offsets[expert], 4 * expert);
+    for (std::size_t row = 0; row < 4; ++row) {
+      const float wanted = row < values.size() ? values[row] : 0.0F;
+      const auto* x = static_cast<const float*>(rows.x) +
+                      (4 * static_cast<std::size_t>(expert) + row) * kHidden;
+      EXPECT_EQ(x[0], wanted) << expert << " " << row;
+      EXPECT_EQ(x[kHidden - 1], wanted) << expert << " " << row;
+    }
+  }
+}
+
+/// Every path, the caller's windows on native; combine with weights and a bias; the handle used
+/// again.
+void round_trips(cases::Rank& rank, const std::vector<std::string>&) {
+  const Side side(rank.self.value);
+  const std::array<railwave_node_pair, 2> pairs{{{0, 1}, {1, 0}}};
+  const std::array<railwave_window, 2> windows{{{&pairs[0], 1}, {&pairs[1], 1}}};
+  for (int path = RAILWAVE_PATH_DEFAULT; path <= RAILWAVE_PATH_JOINT; ++path) {
+    railwave_dispatch_config config = side.input();
+    config.path = path;
+    config.layout = RAILWAVE_EXPERT_MAJOR;
+    config.expert_alignment = 4;
+    if (path == RAILWAVE_PATH_NATIVE) {
+      config.windows = windows.data();
+      config.window_count = 2;
+    }
+    Received received = side.dispatch(config);
+    const Handle handle = handle_of(received);
+    const railwave_rows rows = rows_of(received);
+    expect_groups(side, rows);
+    EXPECT_EQ(railwave_handle_rows(handle.get()), rows.rows);
+
+    auto repeated = sized<railwave_dispatch_config>();
+    repeated.x = side.x.data();
+    repeated.tokens = kTokens;
+    repeated.hidden = kHidden;
+    repeated.dtype = RAILWAVE_FP32;
+    repeated.handle = handle.get();
+    const Received again = side.dispatch(repeated);
+    expect_groups(side, rows_of(again));
+
+    std::vector<float> weights;
+    const auto sums = combine(side, handle_of(again), rows, &weights);
+    for (int token = 0; token < kTokens; ++token) {
+      const auto at = static_cast<std::size_t>(token * kHidden);
+      EXPECT_EQ(sums[at], 100 + 0.75F * value_of(side.rank, token));
+      EXPECT_EQ(sums[at + kHidden - 1], sums[at]);
+    }
+    EXPECT_EQ(weights, side.weights);
+  }
+}
+
+/// fp8 rows with scales, into the caller's buffers.
+void scaled_rows(cases::Rank& rank, const std::vector<std::string>&) {
+  const Side side(rank.self.value);
+  const auto mark = [](int source, int token) {
+    return static_cast<std::uint8_t>(8 * source + token + 1);
+  };
+  std::vector<std::uint8_t> x;
+  std::vector<float> scales;
+  for (int token = 0; token < kTokens; ++token) {
+    x.insert(x.end(), kHidden, mark(side.rank, token));
+    for (int s = 0; s < kScales; ++s) {
+      scales.push_back(value_of(side.rank, token) + 100.0F * static_cast<float>(s));
+    }
+  }
+  std::vector<std::uint8_t> recv_x(kRanks * kTokens * kHidden);
+  std::vector<float> recv_scales(kRanks * kTokens * kScales);
+  railwave_dispatch_config config = side.input();
+  config.x = x.data();
+  config.scales = scales.data();
+  config.dtype = RAILWAVE_FP8_E4M3;
+  config.recv_x = recv_x.data();
+  config.recv_x_bytes = static_cast<std::int64_t>(recv_x.size());
+  config.recv_scales = recv_scales.data();
+  config.recv_scales_count = static_cast<std::int64_t>(recv_scales.size());
+  const Received received = side.dispatch(config);
+  const railwave_rows rows = rows_of(received);
+  EXPECT_EQ(rows.x, recv_x.data());
+  EXPECT_EQ(rows.scales, recv_scales.data());
+  EXPECT_EQ(rows.expert_offsets, nullptr);
+  std::size_t row = 0;
+  for (int source = 0; source < kRanks; ++source) {
+    for (int token = 0; token < kTokens; ++token) {
+      std::array<std::int64_t, kTopK> local{-1, -1};
+      for (int slot = 0; slot < kTopK; ++slot) {
+        const int expert = expert_of(source, token, slot);
+        if (expert / 2 == side.rank) local.at(static_cast<std::size_t>(slot)) = expert % 2;
+      }
+      if (local[0] < 0 && local[1] < 0) continue;
+      ASSERT_LT(row, static_cast<std::size_t>(rows.rows));
+      EXPECT_EQ(recv_x[row * kHidden + kHidden - 1], mark(source, token));
+      EXPECT_EQ(recv_scales[row * kScales + 1], value_of(source, token) + 100.0F);
+      for (std::size_t slot = 0; slot < kTopK; ++slot) {
+        EXPECT_EQ(rows.topk_idx[row * kTopK + slot], local.at(slot));
+        EXPECT_EQ(rows.topk_weights[row * kTopK + slot],
+                  local.at(slot) < 0 ? 0.0F : weight_of(static_cast<int>(slot)));
+      }
+      ++row;
+    }
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(row), rows.rows);
+}
+
+/// Rank 1 dispatches a wrong `config`: it gets InvalidArgument naming `field`, the others hear of
+/// rank 1, and the group goes on.
+void expect_rejected(const Side& side, const railwave_dispatch_config* config, const char* field) {
+  const railwave_dispatch_config good = side.input();
+  railwave_received* received = nullptr;
+  const bool wrong = side.rank == 1;
+  const auto result = railwave_dispatch(side.group.get(), wrong ? config : &good, &received);
+  EXPECT_EQ(result, wrong ? RAILWAVE_INVALID_ARGUMENT : RAILWAVE_PEER_REJECTED)
+      << field << ": " << railwave_last_error()->sentence;
+  EXPECT_EQ(received, nullptr);
+  if (wrong) {
+    EXPECT_STREQ(railwave_last_error()->field, field);
+  } else {
+    EXPECT_EQ(railwave_last_error()->rank, 1) << field;
+  }
+  side.expect_works();
+}
+
+void wrong_dispatches(cases::Rank& rank, const std::vector<std::string>&) {
+  const Side side(rank.self.value);
+  expect_rejected(side, nullptr, "config");
+  auto config = side.input();
+  config.size = 3;
+  expect_rejected(side, &config, "config");
+  config = side.input();
+  config.path = 9;
+  expect_rejected(side, &config, "path");
+  config = side.input();
+  config.dtype = 260;  // 4 in a byte
+  expect_rejected(side, &config, "dtype");
+  config = side.input();
+  config.window_count = 1;
+  expect_rejected(side, &config, "windows");
+  config = side.input();
+  const railwave_window bad{nullptr, 2};
+  config.windows = &bad;
+  config.window_count = 1;
+  expect_rejected(side, &config, "windows");
+  config = side.input();
+  config.expert_alignment = -1;
+  expect_rejected(side, &config, "expert_alignment");
+  config = side.input();
+  config.topk_idx = nullptr;
+  expect_rejected(side, &config, "topk_idx");
+  config = side.input();
+  config.x = nullptr;
+  expect_rejected(side, &config, "x");
+  config = side.input();
+  config.recv_x = &config;
+  config.recv_x_bytes = -1;
+  expect_rejected(side, &config, "recv_x");
+}
+
+void wrong_combines(cases::Rank& rank, const std::vector<std::string>&) {
+  Side side(rank.self.value);
+  const Received received = side.dispatch(side.input());
+  const Handle handle = handle_of(received);
+  const railwave_rows rows = rows_of(received);
+  std::vector<float> out(kTokens * kHidden);
+  auto good = sized<railwave_combine_config>();
+  good.handle = handle.get();
+  good.x = rows.x;
+  good.rows = rows.rows;
+  good.hidden = kHidden;
+  good.dtype = RAILWAVE_FP32;
+  good.out = out.data();
+  const auto expect = [&](const railwave_combine_config* config, railwave_result own,
+                          const char* field) {
+    const bool wrong = side.rank == 2;
+    EXPECT_EQ(railwave_combine(side.group.get(), wrong ? config : &good, nullptr),
+              wrong ? own : RAILWAVE_PEER_REJECTED)
+        << field << ": " << railwave_last_error()->sentence;
+    if (wrong) {
+      EXPECT_STREQ(railwave_last_error()->field, field);
+    }
+  };
+  expect(nullptr, RAILWAVE_INVALID_ARGUMENT, "config");
+  auto config = good;
+  config.handle = nullptr;
+  expect(&config, RAILWAVE_INVALID_ARGUMENT, "handle");
+  config = good;
+  config.reserved = 1;
+  expect(&config, RAILWAVE_INVALID_ARGUMENT, "reserved");
+  config = good;
+  config.dtype = RAILWAVE_FP8_E4M3;
+  expect(&config, RAILWAVE_UNSUPPORTED, "dtype");
+  config = good;
+  config.out = nullptr;
+  expect(&config, RAILWAVE_INVALID_ARGUMENT, "out");
+  config = good;
+  config.apply_weights = 1;  // rank-major
+  expect(&config, RAILWAVE_INVALID_ARGUMENT, "apply_weights");
+  EXPECT_EQ(railwave_combine(side.group.get(), &good, nullptr), RAILWAVE_SUCCESS)
+      << railwave_last_error()->sentence;
+  for (int token = 0; token < kTokens; ++token) {
+    EXPECT_EQ(out[static_cast<std::size_t>(token * kHidden)], 2 * value_of(side.rank, token));
+  }
+}
+
+/// A buffer that is too small is told with the rows needed, on every rank.
+void small_buffer(cases::Rank& rank, const std::vector<std::string>&) {
+  const Side side(rank.self.value);
+  std::vector<float> one_row(kHidden);
+  auto config = side.input();
+  if (side.rank == 3) {
+    config.recv_x = one_row.data();
+    config.recv_x_bytes = kHidden * 4;
+  }
+  railwave_received* received = nullptr;
+  EXPECT_EQ(railwave_dispatch(side.group.get(), &config, &received), RAILWAVE_CAPACITY_EXCEEDED);
+  EXPECT_EQ(railwave_last_error()->rank, 3);
+  EXPECT_EQ(railwave_last_error()->have, 1);
+  const std::int64_t need = railwave_last_error()->need;
+  const railwave_rows rows = rows_of(side.dispatch(side.input()));
+  if (side.rank == 3) {
+    EXPECT_EQ(need, rows.rows);
+  }
+}
+
+/// A handle of a group that is gone fits no other one; what was received stays.
+void stale_handle(cases::Rank& rank, const std::vector<std::string>&) {
+  Side side(rank.self.value);
+  const Received received = side.dispatch(side.input());
+  const Handle handle = handle_of(received);
+  side.group.reset();
+  const railwave_rows rows = rows_of(received);
+  EXPECT_GT(static_cast<const float*>(rows.x)[0], 0.0F);
+  EXPECT_EQ(railwave_handle_rows(handle.get()), rows.rows);
+  side.group = side.make_group();
+  auto config = side.input();
+  config.topk_idx = nullptr;
+  config.topk_weights = nullptr;
+  config.handle = handle.get();
+  railwave_received* none = nullptr;
+  EXPECT_EQ(railwave_dispatch(side.group.get(), &config, &none), RAILWAVE_STALE_HANDLE);
+  side.expect_works();
+}
+
+const cases::RankBodies kBodies{
+    {"round_trips", round_trips},           {"scaled_rows", scaled_rows},
+    {"wrong_dispatches", wrong_dispatches}, {"wrong_combines", wrong_combines},
+    {"small_buffer", small_buffer},         {"stale_handle", stale_handle}};
+
+TEST(CSteps, OnEveryRankOfACluster) {
+  RAILWAVE_START_CLUSTER(cluster, railwave::testbed::uniform_cluster(2, 2, 2));
+  for (const auto& [name, body] : kBodies) {
+    SCOPED_TRACE(name);
+    cases::run_on_cluster(cluster, {.body = name});
+  }
+}
+
+}  // namespace
+}  // namespace c_api
+
+int main(int argc, char** argv) { return cases::run_tests_or_rank(argc, argv, c_api::kBodies); }
