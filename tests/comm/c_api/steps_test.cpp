@@ -1,6 +1,7 @@
 // Dispatch and combine through the C interface, on an emulated cluster of 2 nodes x 2 ranks x 2
 // rails. Token t of rank r has the value 8 r + t + 1 in all its elements and chooses one expert of
 // each of two ranks.
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <sstream>
