@@ -54,9 +54,6 @@ class Install : public testing::Test {
 
   static std::string prefix() { return scratch_->file("prefix"); }
   static std::string libraries() { return prefix() + "/" RAILWAVE_LIBDIR; }
-  static std::string example(const std::string& name) {
-    return RAILWAVE_SOURCE_FOLDER "/examples/" + name;
-  }
 
   /// Each of the four ranks says that its tokens came back.
   static void expect_round_trip(const std::string& program) {
@@ -108,14 +105,15 @@ TEST_F(Install, FilesLieWhereTheyAreLookedFor) {
 
 TEST_F(Install, ACProgramIsBuiltWithPkgConfig) {
   const std::string program = scratch_->file("round_trip_c");
-  const Output built = run({"sh", "-c",
-                            R"("$1" -std=c11 -Wall -Wextra -Werror -pedantic "$2" -o "$3" \
+  const Output built = run(
+      {"sh", "-c",
+       R"("$1" -std=c11 -Wall -Wextra -Werror -pedantic "$2" -o "$3" \
                                $(pkg-config --cflags --libs railwave) -Wl,-rpath,"$4")",
-                            "sh", RAILWAVE_CC, example("round_trip.c"), program, libraries()},
-                           [] {
-                             const auto folder = libraries() + "/pkgconfig";
-                             ::setenv("PKG_CONFIG_PATH", folder.c_str(), 1);
-                           });
+       "sh", RAILWAVE_CC, RAILWAVE_SOURCE_FOLDER "/examples/round_trip.c", program, libraries()},
+      [] {
+        const auto folder = libraries() + "/pkgconfig";
+        ::setenv("PKG_CONFIG_PATH", folder.c_str(), 1);
+      });
   ASSERT_EQ(built.status, 0) << built.text;
   EXPECT_EQ(built.text, "");
   const Output alone = run({program}, [] { ::unsetenv("WORLD_SIZE"); });
@@ -133,24 +131,21 @@ TEST_F(Install, ACProgramIsBuiltWithPkgConfig) {
 
 TEST_F(Install, ProgramsAreBuiltWithFindPackage) {
   const ScratchDirectory project;
-  project.write("CMakeLists.txt",
-                "cmake_minimum_required(VERSION 3.25)\n"
-                "project(user LANGUAGES C CXX)\n"
-                "find_package(railwave " RAILWAVE_VERSION
-                " REQUIRED COMPONENTS cpp)\n"
-                "add_executable(in_c " +
-                    example("round_trip.c") +
-                    ")\n"
-                    "target_link_libraries(in_c PRIVATE railwave::railwave)\n"
-                    "add_executable(in_cpp " +
-                    example("round_trip.cpp") +
-                    ")\n"
-                    "target_link_libraries(in_cpp PRIVATE railwave::cpp)\n");
+  const std::filesystem::path lists = project.write("CMakeLists.txt", R"(
+cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C CXX)
+find_package(railwave ${WANTED} REQUIRED COMPONENTS cpp)
+add_executable(in_c ${EXAMPLES}/round_trip.c)
+target_link_libraries(in_c PRIVATE railwave::railwave)
+add_executable(in_cpp ${EXAMPLES}/round_trip.cpp)
+target_link_libraries(in_cpp PRIVATE railwave::cpp)
+)");
   const std::string build = project.file("build");
   const Output configured =
-      run({RAILWAVE_CMAKE, "-S", project.file("."), "-B", build, "-DCMAKE_PREFIX_PATH=" + prefix(),
-           "-DCMAKE_C_COMPILER=" RAILWAVE_CC, "-DCMAKE_CXX_COMPILER=" RAILWAVE_CXX,
-           "-DCMAKE_CXX_FLAGS=-O1"});
+      run({RAILWAVE_CMAKE, "-S", lists.parent_path().string(), "-B", build,
+           "-DCMAKE_PREFIX_PATH=" + prefix(), "-DCMAKE_C_COMPILER=" RAILWAVE_CC,
+           "-DCMAKE_CXX_COMPILER=" RAILWAVE_CXX, "-DWANTED=" RAILWAVE_VERSION,
+           "-DEXAMPLES=" RAILWAVE_SOURCE_FOLDER "/examples"});
   ASSERT_EQ(configured.status, 0) << configured.text;
   const Output built = run({RAILWAVE_CMAKE, "--build", build});
   ASSERT_EQ(built.status, 0) << built.text;

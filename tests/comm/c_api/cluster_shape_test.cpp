@@ -79,7 +79,7 @@ TEST(CTopology, EveryArrayIsRead) {
     EXPECT_EQ(topology, nullptr);
   };
   const std::array<std::int32_t, 4> home{2, 2, 0, 3};
-  const std::array<std::int32_t, 12> twice{0, 0, 0, 1, 2, 2};
+  const std::array<std::int32_t, 12> twice{0, 0, 0, 1, 2, 2, 0, 0, 0, 0, 0, 0};
   const std::array<std::int64_t, 6> weightless{1, 1, 1, 1, 1, 0};
   const std::array<std::int32_t, 2> empty_node{1, -3};
   auto config = general();
