@@ -1,7 +1,7 @@
 // RailWave's C interface: dispatch and combine of Mixture-of-Experts rows. C11, or C++.
 //
 // Results.  Every call that can fail returns a railwave_result, 0 for success, and leaves what went
-//           wrong in railwave_last_error() of the calling thread. Nothing throws, nothing exits.
+//           wrong in railwave_last_error() of the calling thread. Nothing throws.
 // Objects.  Opaque. What a call hands out through `out` belongs to the caller, who destroys it;
 // NULL
 //           may be destroyed, too. After a failure *out is NULL.
@@ -132,7 +132,7 @@ typedef enum railwave_dtype {
   RAILWAVE_FP8_E4M3 = 4  ///< with one float32 scale for each 128 elements of a row; dispatch only
 } railwave_dtype;
 
-/// Who may start a window: docs/schedules.md.
+/// Who may start a window.
 typedef enum railwave_start {
   RAILWAVE_START_DEFAULT = 0,
   RAILWAVE_START_SUBMISSION = 1,    ///< when all nodes have finished the window before
@@ -195,7 +195,8 @@ railwave_result railwave_workspace_size(const railwave_topology* topology,
                                         railwave_workspace* workspace);
 /// Meets the other ranks and makes the group. Who this process is comes from the launcher's
 /// variables (torchrun's RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT,
-/// else Open MPI's, PMI's or Slurm's). Errors: InvalidArgument; Mismatch naming field and rank;
+/// else Open MPI's, PMI's or Slurm's). A rank with a wrong number in its config meets the others
+/// all the same, who get PeerRejected. Errors: InvalidArgument; Mismatch naming field and rank;
 /// PeerRejected; ResourceExhausted; Timeout naming who is late; PeerFailed.
 railwave_result railwave_group_create(const railwave_topology* topology,
                                       const railwave_placement* placement,

@@ -12,7 +12,7 @@
 namespace railwave::c_api {
 namespace {
 
-/// Rows of `width` values each, one a node; empty for NULL.
+/// A row a node of a value a rail; empty for NULL.
 template <class Value, class Given>
 std::vector<std::vector<Value>> rows_of(const Given* values, std::int32_t nodes,
                                         std::int32_t rails) {

@@ -26,11 +26,15 @@ Result<WorstCase> worst_case_of(const railwave_worst_case* given) {
 
 Result<Communicator> make_group(const railwave_topology& topology,
                                 const railwave_placement& placement,
-                                const railwave_group_config* config) {
-  const auto settings = settings_of(config, topology.value);
-  if (!settings) return fail(settings.error());
-  return Communicator::create(topology.value, placement.value, settings->options,
-                              settings->rail_devices);
+                                const railwave_group_config& config) {
+  GroupSettings settings;
+  const Status own = read_settings(config, topology.value, &settings);
+  // Settings that every check refuses: the other ranks hear of it and need not wait.
+  if (!own) settings.options.max_hidden = -1;
+  auto made = Communicator::create(topology.value, placement.value, settings.options,
+                                   settings.rail_devices);
+  if (!own) return fail(own.error());
+  return made;
 }
 
 }  // namespace
@@ -61,9 +65,11 @@ railwave_result railwave_workspace_size(const railwave_topology* topology,
                                         railwave_workspace* workspace) {
   return call([&]() -> Status {
     RAILWAVE_TRY(check_not_null(topology, "topology"));
-    const auto settings = c_api::settings_of(config, topology->value);
-    if (!settings) return fail(settings.error());
-    const auto size = workspace_size(topology->value, settings->options);
+    const auto given = c_api::read_struct(config, "config");
+    if (!given) return fail(given.error());
+    c_api::GroupSettings settings;
+    RAILWAVE_TRY(c_api::read_settings(*given, topology->value, &settings));
+    const auto size = workspace_size(topology->value, settings.options);
     if (!size) return fail(size.error());
     return c_api::write_struct({0, size->segment, size->send_slots}, workspace, "workspace");
   });
@@ -77,7 +83,9 @@ railwave_result railwave_group_create(const railwave_topology* topology,
     *out = nullptr;
     RAILWAVE_TRY(check_not_null(topology, "topology"));
     RAILWAVE_TRY(check_not_null(placement, "placement"));
-    auto made = c_api::make_group(*topology, *placement, config);
+    const auto given = c_api::read_struct(config, "config");
+    if (!given) return fail(given.error());
+    auto made = c_api::make_group(*topology, *placement, *given);
     if (!made) return fail(std::move(made).error());
     *out = new railwave_group{*std::move(made), topology->value.rails()};
     return {};

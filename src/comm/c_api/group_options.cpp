@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/fail.hpp"
 #include "choices.hpp"
-#include "sized_struct.hpp"
 
 namespace railwave::c_api {
 namespace {
@@ -50,23 +50,20 @@ std::vector<std::string> devices_of(const char* const* given, const Topology& to
 
 }  // namespace
 
-Result<GroupSettings> settings_of(const railwave_group_config* given, const Topology& topology) {
-  const auto config = read_struct(given, "config");
-  if (!config) return fail(config.error());
-  GroupSettings settings;
-  CommunicatorOptions& options = settings.options;
-  options.self = RankId(config->rank);
-  options.max_tokens_per_rank = config->max_tokens_per_rank;
-  options.max_recv_rows = config->max_recv_rows;
-  options.max_hidden = config->max_hidden;
-  options.lead_bytes = config->lead_bytes;
-  if (config->max_top_k != 0) options.max_top_k = config->max_top_k;
-  if (config->chunk_bytes != 0) options.chunk_bytes = config->chunk_bytes;
-  if (config->send_slots != 0) options.send_slots = config->send_slots;
-  RAILWAVE_TRY(set_choices(*config, &options));
-  RAILWAVE_TRY(set_deadlines(*config, &options.deadlines));
-  settings.rail_devices = devices_of(config->rail_devices, topology);
-  return settings;
+Status read_settings(const railwave_group_config& given, const Topology& topology,
+                     GroupSettings* settings) {
+  CommunicatorOptions& options = settings->options;
+  options.self = RankId(given.rank);
+  options.max_tokens_per_rank = given.max_tokens_per_rank;
+  options.max_recv_rows = given.max_recv_rows;
+  options.max_hidden = given.max_hidden;
+  options.lead_bytes = given.lead_bytes;
+  if (given.max_top_k != 0) options.max_top_k = given.max_top_k;
+  if (given.chunk_bytes != 0) options.chunk_bytes = given.chunk_bytes;
+  if (given.send_slots != 0) options.send_slots = given.send_slots;
+  settings->rail_devices = devices_of(given.rail_devices, topology);
+  RAILWAVE_TRY(set_choices(given, &options));
+  return set_deadlines(given, &options.deadlines);
 }
 
 }  // namespace railwave::c_api

@@ -14,7 +14,9 @@ struct GroupSettings {
   std::vector<std::string> rail_devices;  ///< [R]
 };
 
+/// Fills `settings` as far as it comes, the rank first.
 /// Errors: InvalidArgument naming the field.
-Result<GroupSettings> settings_of(const railwave_group_config* given, const Topology& topology);
+Status read_settings(const railwave_group_config& given, const Topology& topology,
+                     GroupSettings* settings);
 
 }  // namespace railwave::c_api

@@ -38,6 +38,7 @@ struct Side {
   Topology topology = uniform(2, 2, 2);
   Placement placement = contiguous(2 * kRanks, kRanks);
   std::vector<std::string> devices{};
+  std::vector<const char*> names{};
   std::vector<float> x{};
   std::vector<std::int64_t> topk_idx{};
   std::vector<float> weights{};
@@ -53,11 +54,11 @@ struct Side {
         weights.push_back(weight_of(slot));
       }
     }
+    for (const std::string& device : devices) names.push_back(device.c_str());
     group = make_group();
   }
 
-  [[nodiscard]] Group make_group() const {
-    const std::array<const char*, 2> names{devices.at(0).c_str(), devices.at(1).c_str()};
+  [[nodiscard]] railwave_group_config settings() const {
     auto config = sized<railwave_group_config>();
     config.rank = rank;
     config.max_top_k = kTopK;
@@ -67,6 +68,11 @@ struct Side {
     config.widest_dtype = RAILWAVE_FP32;
     config.init_ms = config.first_operation_ms = config.operation_ms = 10000;
     config.rail_devices = names.data();
+    return config;
+  }
+
+  [[nodiscard]] Group make_group() const {
+    const railwave_group_config config = settings();
     railwave_group* made = nullptr;
     EXPECT_EQ(railwave_group_create(topology.get(), placement.get(), &config, &made),
               RAILWAVE_SUCCESS)
@@ -404,10 +410,32 @@ void stale_handle(cases::Rank& rank, const std::vector<std::string>&) {
   side.expect_works();
 }
 
+/// A rank with a wrong setting meets the others, who hear of it; then all make the group.
+void wrong_settings(cases::Rank& rank, const std::vector<std::string>&) {
+  Side side(rank.self.value);
+  side.group.reset();
+  auto config = side.settings();
+  const bool wrong = side.rank == 2;
+  if (wrong) config.widest_dtype = 9;
+  railwave_group* group = nullptr;
+  EXPECT_EQ(railwave_group_create(side.topology.get(), side.placement.get(), &config, &group),
+            wrong ? RAILWAVE_INVALID_ARGUMENT : RAILWAVE_PEER_REJECTED)
+      << railwave_last_error()->sentence;
+  EXPECT_EQ(group, nullptr);
+  if (wrong) {
+    EXPECT_STREQ(railwave_last_error()->field, "widest_dtype");
+  } else {
+    EXPECT_EQ(railwave_last_error()->rank, 2);
+  }
+  side.group = side.make_group();
+  side.expect_works();
+}
+
 const cases::RankBodies kBodies{
     {"round_trips", round_trips},           {"scaled_rows", scaled_rows},
     {"wrong_dispatches", wrong_dispatches}, {"wrong_combines", wrong_combines},
-    {"small_buffer", small_buffer},         {"stale_handle", stale_handle}};
+    {"wrong_settings", wrong_settings},     {"small_buffer", small_buffer},
+    {"stale_handle", stale_handle}};
 
 TEST(CSteps, OnEveryRankOfACluster) {
   RAILWAVE_START_CLUSTER(cluster, railwave::testbed::uniform_cluster(2, 2, 2));
