@@ -154,6 +154,7 @@ typedef struct railwave_group_config {
   int64_t max_recv_rows;            ///< Nr of any rank in any step, padding included, >= 1:
                                     ///< railwave_worst_case_recv_rows() is always enough
   int64_t max_hidden;               ///< H of any step, >= 1
+  int64_t shared_bytes;             ///< memory of this rank for railwave_buffer_allocate()
   int32_t widest_dtype;             ///< railwave_dtype: the widest of any step
   int32_t send_slots;               ///< frames in flight per rail; 0: 4
   int32_t wave_start;               ///< railwave_start, not Submission; default: RailBarrier
@@ -204,6 +205,19 @@ railwave_result railwave_group_create(const railwave_topology* topology,
 /// Waits up to 2 s for the other ranks to leave, then goes. Handles and received objects may live
 /// longer; they fit no other group.
 void railwave_group_destroy(railwave_group* group);
+
+/// Memory of a rank that its node's ranks read in place, 64-byte aligned. Belongs to one thread.
+typedef struct railwave_buffer railwave_buffer;
+
+/// `bytes` out of the group's shared_bytes. Rows and scales of dispatch and combine that lie in it
+/// are copied once, by who wants them, others once more.
+/// Errors: InvalidArgument; ResourceExhausted with need and have.
+railwave_result railwave_buffer_allocate(railwave_group* group, int64_t bytes,
+                                         railwave_buffer** out);
+/// Where it begins; NULL for NULL.
+void* railwave_buffer_bytes(const railwave_buffer* buffer);
+/// To be called before the group is destroyed: the memory is the group's.
+void railwave_buffer_destroy(railwave_buffer* buffer);
 
 // ---- Dispatch ---------------------------------------------------------------------------------
 

@@ -93,3 +93,19 @@ railwave_result railwave_group_create(const railwave_topology* topology,
 }
 
 void railwave_group_destroy(railwave_group* group) { delete group; }
+
+railwave_result railwave_buffer_allocate(railwave_group* group, int64_t bytes,
+                                         railwave_buffer** out) {
+  return call([&]() -> Status {
+    RAILWAVE_TRY(check_not_null(out, "out"));
+    *out = nullptr;
+    RAILWAVE_TRY(check_not_null(group, "group"));
+    return c_api::hand_out(group->value.allocate(bytes), out);
+  });
+}
+
+void* railwave_buffer_bytes(const railwave_buffer* buffer) {
+  return buffer != nullptr ? buffer->value.data() : nullptr;
+}
+
+void railwave_buffer_destroy(railwave_buffer* buffer) { delete buffer; }

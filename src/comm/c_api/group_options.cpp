@@ -57,6 +57,7 @@ Status read_settings(const railwave_group_config& given, const Topology& topolog
   options.max_tokens_per_rank = given.max_tokens_per_rank;
   options.max_recv_rows = given.max_recv_rows;
   options.max_hidden = given.max_hidden;
+  options.shared_bytes = given.shared_bytes;
   options.lead_bytes = given.lead_bytes;
   if (given.max_top_k != 0) options.max_top_k = given.max_top_k;
   if (given.chunk_bytes != 0) options.chunk_bytes = given.chunk_bytes;

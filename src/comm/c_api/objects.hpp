@@ -8,6 +8,7 @@
 #include <railwave/communicator.hpp>
 #include <railwave/placement.hpp>
 #include <railwave/railwave.h>
+#include <railwave/shared_buffer.hpp>
 #include <railwave/topology.hpp>
 
 #include "base/fail.hpp"
@@ -25,6 +26,10 @@ struct railwave_group {
   int rails = 0;
   /// A step threw: its ranks are at different places.
   std::atomic<bool> broken{false};
+};
+
+struct railwave_buffer {
+  railwave::SharedBuffer value;
 };
 
 struct railwave_handle {

@@ -18,6 +18,7 @@ struct Destroy {
 using Topology = std::unique_ptr<railwave_topology, Destroy<railwave_topology_destroy>>;
 using Placement = std::unique_ptr<railwave_placement, Destroy<railwave_placement_destroy>>;
 using Group = std::unique_ptr<railwave_group, Destroy<railwave_group_destroy>>;
+using Buffer = std::unique_ptr<railwave_buffer, Destroy<railwave_buffer_destroy>>;
 using Received = std::unique_ptr<railwave_received, Destroy<railwave_received_destroy>>;
 using Handle = std::unique_ptr<railwave_handle, Destroy<railwave_handle_destroy>>;
 

@@ -121,6 +121,10 @@ TEST(CResults, NullIsRefusedByName) {
                       "out");
   expect_null_refused(railwave_dispatch(nullptr, nullptr, nullptr), "group");
   expect_null_refused(railwave_combine(nullptr, nullptr, nullptr), "group");
+  railwave_buffer* buffer = nullptr;
+  expect_null_refused(railwave_buffer_allocate(nullptr, 1, &buffer), "group");
+  expect_null_refused(railwave_buffer_allocate(nullptr, 1, nullptr), "out");
+  EXPECT_EQ(railwave_buffer_bytes(nullptr), nullptr);
   expect_null_refused(railwave_received_rows(nullptr, nullptr), "received");
   expect_null_refused(railwave_received_report(nullptr, nullptr), "received");
   expect_null_refused(railwave_received_handle(nullptr, &handle), "received");
@@ -132,6 +136,7 @@ TEST(CResults, NullMayBeDestroyed) {
   railwave_topology_destroy(nullptr);
   railwave_placement_destroy(nullptr);
   railwave_group_destroy(nullptr);
+  railwave_buffer_destroy(nullptr);
   railwave_received_destroy(nullptr);
   railwave_handle_destroy(nullptr);
 }

@@ -65,6 +65,7 @@ struct Side {
     config.max_tokens_per_rank = kTokens;
     config.max_recv_rows = 64;
     config.max_hidden = kHidden;
+    config.shared_bytes = 4096;
     config.widest_dtype = RAILWAVE_FP32;
     config.init_ms = config.first_operation_ms = config.operation_ms = 10000;
     config.rail_devices = names.data();
@@ -218,6 +219,28 @@ void round_trips(cases::Rank& rank, const std::vector<std::string>&) {
     }
     EXPECT_EQ(weights, side.weights);
   }
+}
+
+/// Rows in the group's own memory; more of it than there is.
+void shared_rows(cases::Rank& rank, const std::vector<std::string>&) {
+  const Side side(rank.self.value);
+  const auto bytes = static_cast<std::int64_t>(side.x.size() * sizeof(float));
+  railwave_buffer* made = nullptr;
+  ASSERT_EQ(railwave_buffer_allocate(side.group.get(), bytes, &made), RAILWAVE_SUCCESS)
+      << railwave_last_error()->sentence;
+  const Buffer buffer(made);
+  std::copy(side.x.begin(), side.x.end(), static_cast<float*>(railwave_buffer_bytes(made)));
+  auto config = side.input();
+  config.x = railwave_buffer_bytes(made);
+  config.layout = RAILWAVE_EXPERT_MAJOR;
+  config.expert_alignment = 4;
+  expect_groups(side, rows_of(side.dispatch(config)));
+  railwave_buffer* more = nullptr;
+  EXPECT_EQ(railwave_buffer_allocate(side.group.get(), 8192, &more), RAILWAVE_RESOURCE_EXHAUSTED);
+  EXPECT_EQ(more, nullptr);
+  EXPECT_GE(railwave_last_error()->need, 8192);
+  EXPECT_LT(railwave_last_error()->have, 4096);
+  EXPECT_EQ(railwave_last_error()->rank, side.rank);
 }
 
 /// fp8 rows with scales, into the caller's buffers.
@@ -432,10 +455,10 @@ void wrong_settings(cases::Rank& rank, const std::vector<std::string>&) {
 }
 
 const cases::RankBodies kBodies{
-    {"round_trips", round_trips},           {"scaled_rows", scaled_rows},
-    {"wrong_dispatches", wrong_dispatches}, {"wrong_combines", wrong_combines},
-    {"wrong_settings", wrong_settings},     {"small_buffer", small_buffer},
-    {"stale_handle", stale_handle}};
+    {"round_trips", round_trips},       {"shared_rows", shared_rows},
+    {"scaled_rows", scaled_rows},       {"wrong_dispatches", wrong_dispatches},
+    {"wrong_combines", wrong_combines}, {"wrong_settings", wrong_settings},
+    {"small_buffer", small_buffer},     {"stale_handle", stale_handle}};
 
 TEST(CSteps, OnEveryRankOfACluster) {
   RAILWAVE_START_CLUSTER(cluster, railwave::testbed::uniform_cluster(2, 2, 2));
