@@ -93,6 +93,19 @@ Result<PathGroups> PathGroups::connect(const Topology& topology, const Placement
   return out;
 }
 
+std::vector<ReplaySampler> PathGroups::samplers(const ReplaySampler::Setup& common) {
+  std::vector<ReplaySampler> out;
+  for (Communicator& group : groups_) {
+    ReplaySampler::Setup setup = common;
+    setup.self = self_;
+    setup.group = &group;
+    setup.common_start = [this] { return common_start(); };
+    setup.all_done = [this] { return all_done(); };
+    out.emplace_back(std::move(setup));
+  }
+  return out;
+}
+
 Result<Clock::time_point> PathGroups::common_start() {
   return cli::common_start([this](std::span<const std::byte> mine) { return all_gather(mine); });
 }

@@ -72,21 +72,14 @@ Status ReplayRank::connect() {
 }
 
 std::vector<ReplaySampler> ReplayRank::make_samplers() {
-  std::vector<ReplaySampler> samplers;
-  for (std::size_t path = 0; path < request_.paths.size(); ++path) {
-    ReplaySampler::Setup setup{groups_.self(),
-                               &topology_,
-                               &work_,
-                               &rows_,
-                               request_.dtype,
-                               options_.hidden,
-                               &groups_[path],
-                               [this] { return groups_.common_start(); },
-                               [this] { return groups_.all_done(); }};
-    setup.in_place = options_.rows == "in-place";
-    samplers.emplace_back(std::move(setup));
-  }
-  return samplers;
+  ReplaySampler::Setup setup;
+  setup.topology = &topology_;
+  setup.work = &work_;
+  setup.rows = &rows_;
+  setup.dtype = request_.dtype;
+  setup.hidden = options_.hidden;
+  setup.in_place = options_.rows == "in-place";
+  return groups_.samplers(setup);
 }
 
 Result<int> ReplayRank::run() {

@@ -2,9 +2,8 @@
 //
 // Results.  Every call that can fail returns a railwave_result, 0 for success, and leaves what went
 //           wrong in railwave_last_error() of the calling thread. Nothing throws.
-// Objects.  Opaque. What a call hands out through `out` belongs to the caller, who destroys it;
-// NULL
-//           may be destroyed, too. After a failure *out is NULL.
+// Objects.  Opaque. What a call hands out through `out` belongs to the caller, who destroys it; to
+//           destroy NULL does nothing. After a failure *out is NULL.
 // Structs.  The caller sets `size` to sizeof of the struct, and zero or NULL means the default
 //           everywhere, so a struct is best made by { .size = sizeof config, ... }. Structs grow at
 //           their ends: of a shorter one the rest takes its defaults, of a longer one the unknown
