@@ -68,7 +68,8 @@ CommunicatorOptions options_of(const GroupSettings& settings, RankId self) {
   if (settings.chunk_bytes) out.chunk_bytes = *settings.chunk_bytes;
   if (settings.rows_in_place) {
     const std::int64_t rows = out.max_tokens_per_rank + out.max_recv_rows;
-    out.shared_bytes = rows * settings.hidden * element_bytes(settings.dtype) + 128;
+    constexpr std::int64_t kLine = 64;  // each of the two buffers ends in one of its own
+    out.shared_bytes = rows * settings.hidden * element_bytes(settings.dtype) + 2 * kLine;
   }
   if (settings.slots > 0) out.send_slots = settings.slots;
   return out;

@@ -49,8 +49,8 @@ class PathGroups {
   Result<std::vector<std::vector<std::byte>>> all_gather(std::span<const std::byte> mine) {
     return groups_.front().all_gather(mine);
   }
-  /// A sampler for each path. (set) in `common`: what all of them share; the group, the rank and the
-  /// meeting points are this object's, which must stay where it is.
+  /// A sampler for each path. (set) in `common`: what all of them share; the group, the rank and
+  /// the meeting points are this object's, which must stay where it is.
   std::vector<ReplaySampler> samplers(const ReplaySampler::Setup& common);
   /// The moment at which all ranks leave here.
   Result<Clock::time_point> common_start();

@@ -83,11 +83,11 @@ PreparedLayer ReplaySampler::prepare(std::size_t layer) const {
 }
 
 Result<const std::byte*> ReplaySampler::place(std::span<const std::byte> rows,
-                                              SharedBuffer& shared) const {
+                                              std::int64_t most_rows, SharedBuffer& shared) const {
   if (!setup_.in_place) return rows.data();
-  if (shared.bytes().size() < rows.size()) {
-    shared = {};
-    auto room = setup_.group->allocate(static_cast<std::int64_t>(rows.size()));
+  if (shared.data() == nullptr) {
+    // For the largest step at once: the two buffers fit, and never come to lie between others.
+    auto room = setup_.group->allocate(most_rows * row_bytes_);
     if (!room) return fail(std::move(room).error());
     shared = *std::move(room);
   }
@@ -99,7 +99,7 @@ Result<Received> ReplaySampler::dispatch(std::size_t layer, const PreparedLayer&
                                          RankSample& out, Path path) {
   const ReplayLayer& work = setup_.work->layers[layer];
   const workload::RankRouting& routing = work.routing[setup_.self.index()];
-  const auto x = place(prepared.x, x_);
+  const auto x = place(prepared.x, setup_.work->max_tokens, x_);
   if (!x) return fail(x.error());
   DispatchArguments in;
   in.x = *x;
@@ -123,7 +123,7 @@ Result<Received> ReplaySampler::dispatch(std::size_t layer, const PreparedLayer&
 Status ReplaySampler::combine(const PreparedLayer& prepared, const Received& received,
                               RankSample& out) {
   std::vector<std::byte> combined(prepared.x.size());
-  const auto back = place(prepared.back, back_);
+  const auto back = place(prepared.back, setup_.work->max_recv_rows, back_);
   if (!back) return fail(back.error());
   CombineArguments in;
   in.handle = received.handle;

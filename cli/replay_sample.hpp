@@ -61,7 +61,8 @@ class ReplaySampler {
   [[nodiscard]] std::int64_t wrong_rows(const PreparedLayer& prepared,
                                         const Received& received) const;
   /// Where the rows of a phase lie when it starts: as prepared, or copied to the group's memory.
-  Result<const std::byte*> place(std::span<const std::byte> rows, SharedBuffer& shared) const;
+  Result<const std::byte*> place(std::span<const std::byte> rows, std::int64_t most_rows,
+                                 SharedBuffer& shared) const;
   Status combine(const PreparedLayer& prepared, const Received& received, RankSample& out);
   [[nodiscard]] std::vector<ExpertId> experts_at(const workload::RankRouting& routing,
                                                  std::int64_t token, RankId rank) const;

@@ -1,6 +1,7 @@
 #include "comm/group.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -87,8 +88,9 @@ Status Group::build(Wiring wiring) {
   auto engine = exec::RankEngine::create(std::move(parts));
   if (!engine) return fail(std::move(engine).error());
   engine_ = std::move(*engine);
-  arena_ = std::make_shared<transport::SharedArena>(engine_->fabric().own().subspan(
-      static_cast<std::size_t>(own_map().arena), static_cast<std::size_t>(limits_.shared_bytes)));
+  arena_ = std::make_shared<transport::SharedArena>(
+      engine_->fabric().own().subspan(static_cast<std::size_t>(own_map().arena),
+                                      static_cast<std::size_t>(own_map().bytes - own_map().arena)));
   headers_ = std::make_unique<exec::HeaderExchange>(*engine_, maps_);
   slots_ = std::make_unique<exec::SendSlots>(*engine_, limits_);
   engine_->set_control(headers_.get());
@@ -202,20 +204,34 @@ exec::PhaseSetup Group::phase_setup(Operation operation, const plan::DispatchPla
   return setup;
 }
 
+/// The ranks are at different places of the step then: the group ends.
+Error Group::out_of_memory(const char* operation) const {
+  return {ErrorCode::Internal, options_.self.value, operation,
+          fmt::format("step {}: there was no memory left in the middle of it", step_)};
+}
+
 Result<Received> Group::dispatch(const DispatchArguments& arguments) {
   const Call call(*this);
   RAILWAVE_TRY(call.admitted());
-  auto received = run_dispatch(arguments, operation_deadline());
-  if (!received) return fail(keep(std::move(received).error()));
-  return received;
+  try {
+    auto received = run_dispatch(arguments, operation_deadline());
+    if (!received) return fail(keep(std::move(received).error()));
+    return received;
+  } catch (const std::bad_alloc&) {
+    return fail(keep(out_of_memory("dispatch")));
+  }
 }
 
 Result<PhaseReport> Group::combine(const CombineArguments& arguments) {
   const Call call(*this);
   RAILWAVE_TRY(call.admitted());
-  auto report = run_combine(arguments, operation_deadline());
-  if (!report) return fail(keep(std::move(report).error()));
-  return report;
+  try {
+    auto report = run_combine(arguments, operation_deadline());
+    if (!report) return fail(keep(std::move(report).error()));
+    return report;
+  } catch (const std::bad_alloc&) {
+    return fail(keep(out_of_memory("combine")));
+  }
 }
 
 Result<std::vector<std::vector<std::byte>>> Group::all_gather(std::span<const std::byte> mine) {

@@ -150,10 +150,14 @@ Status Group::check(const DispatchArguments& arguments) const {
   const RowShape shape = RowShape::of(arguments.dtype, arguments.hidden);
   RAILWAVE_TRY(check_size(self, "scales", arguments.scales.size(),
                           arguments.tokens * shape.scale_bytes / 4));
-  RAILWAVE_TRY(check_apart(self, rows_of(arguments.x, arguments.tokens, shape.element_bytes),
-                           arguments.recv_x, "recv_x"));
-  return check_apart(self, std::as_bytes(arguments.scales), std::as_bytes(arguments.recv_scales),
-                     "recv_scales");
+  const auto x = rows_of(arguments.x, arguments.tokens, shape.element_bytes);
+  const auto scales = std::as_bytes(arguments.scales);
+  const auto recv_scales = std::as_bytes(arguments.recv_scales);
+  RAILWAVE_TRY(check_apart(self, x, arguments.recv_x, "recv_x"));
+  RAILWAVE_TRY(check_apart(self, scales, arguments.recv_x, "recv_x"));
+  RAILWAVE_TRY(check_apart(self, x, recv_scales, "recv_scales"));
+  RAILWAVE_TRY(check_apart(self, scales, recv_scales, "recv_scales"));
+  return check_apart(self, arguments.recv_x, recv_scales, "recv_scales");
 }
 
 Status Group::check_weights(const CombineArguments& arguments) const {
@@ -170,11 +174,37 @@ Status Group::check_weights(const CombineArguments& arguments) const {
   }
   RAILWAVE_TRY(check_size(self, "topk_weights", arguments.topk_weights.size(),
                           handle.rows * (expert_major ? 1 : handle.top_k)));
-  if (!arguments.return_weights) return {};
-  RAILWAVE_TRY(check_size(self, "out_topk_weights", arguments.out_topk_weights.size(),
-                          handle.tokens * handle.top_k));
-  return check_apart(self, std::as_bytes(arguments.topk_weights),
-                     std::as_bytes(arguments.out_topk_weights), "out_topk_weights");
+  return {};
+}
+
+/// Weights that nobody fills would be taken for those that came back.
+Status Group::check_weights_out(const CombineArguments& arguments) const {
+  const exec::HandleState& handle = *arguments.handle.state_;
+  return check_size(options_.self, "out_topk_weights", arguments.out_topk_weights.size(),
+                    arguments.return_weights ? handle.tokens * handle.top_k : 0);
+}
+
+/// Tokens are summed as their rows come, so an output may be no input but for itself: a bias may be
+/// the output.
+Status Group::check_outputs(const CombineArguments& arguments) const {
+  const RankId self = options_.self;
+  const exec::HandleState& handle = *arguments.handle.state_;
+  const std::int64_t row_bytes = arguments.hidden * element_bytes(arguments.dtype);
+  const auto out = arguments.out.first(static_cast<std::size_t>(handle.tokens * row_bytes));
+  const auto out_weights = std::as_bytes(arguments.out_topk_weights);
+  const auto x = rows_of(arguments.x, arguments.rows, row_bytes);
+  const auto weights = std::as_bytes(arguments.topk_weights);
+  RAILWAVE_TRY(check_apart(self, x, out, "out"));
+  RAILWAVE_TRY(check_apart(self, weights, out, "out"));
+  for (const void* bias : {arguments.bias0, arguments.bias1}) {
+    if (bias == nullptr) continue;
+    const auto rows = rows_of(bias, handle.tokens, row_bytes);
+    if (rows.data() != out.data()) RAILWAVE_TRY(check_apart(self, rows, out, "out"));
+    RAILWAVE_TRY(check_apart(self, rows, out_weights, "out_topk_weights"));
+  }
+  RAILWAVE_TRY(check_apart(self, x, out_weights, "out_topk_weights"));
+  RAILWAVE_TRY(check_apart(self, weights, out_weights, "out_topk_weights"));
+  return check_apart(self, out, out_weights, "out_topk_weights");
 }
 
 Status Group::check(const CombineArguments& arguments) const {
@@ -202,17 +232,17 @@ Status Group::check(const CombineArguments& arguments) const {
     return fail(ErrorCode::InvalidArgument, self, "x", "x is null, but there are rows");
   }
   RAILWAVE_TRY(check_weights(arguments));
-  return check_apart(self, rows_of(arguments.x, arguments.rows, row_bytes),
-                     arguments.out.first(static_cast<std::size_t>(out_bytes)), "out");
+  RAILWAVE_TRY(check_weights_out(arguments));
+  return check_outputs(arguments);
 }
 
 std::int64_t Group::recv_room(const DispatchArguments& arguments) const {
   const RowShape shape = RowShape::of(arguments.dtype, arguments.hidden);
   std::int64_t room = limits_.max_recv_rows;
-  if (arguments.recv_x.data() != nullptr) {
+  if (!arguments.recv_x.empty()) {
     room = std::min(room, static_cast<std::int64_t>(arguments.recv_x.size()) / shape.element_bytes);
   }
-  if (arguments.recv_scales.data() != nullptr && shape.scale_bytes > 0) {
+  if (!arguments.recv_scales.empty() && shape.scale_bytes > 0) {
     room = std::min(
         room, static_cast<std::int64_t>(arguments.recv_scales.size_bytes()) / shape.scale_bytes);
   }

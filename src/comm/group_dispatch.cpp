@@ -57,13 +57,13 @@ exec::ReceiveBuffers make_room(const DispatchArguments& arguments, const exec::H
   const RowShape shape = RowShape::of(arguments.dtype, arguments.hidden);
   const auto rows = static_cast<std::size_t>(received.rows);
   received.x = arguments.recv_x.data();
-  if (received.x == nullptr) {
+  if (arguments.recv_x.empty()) {
     received.storage.resize(rows * static_cast<std::size_t>(shape.element_bytes));
     received.x = received.storage.data();
   }
   if (shape.scale_bytes > 0) {
     received.scales = arguments.recv_scales.data();
-    if (received.scales == nullptr) {
+    if (arguments.recv_scales.empty()) {
       received.scale_storage.resize(rows * static_cast<std::size_t>(shape.scale_bytes) / 4);
       received.scales = received.scale_storage.data();
     }

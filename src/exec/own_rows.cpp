@@ -68,7 +68,8 @@ void NodeRows::write_place() {
     place.elements = own.elements - segment;
     if (setup_.shape.scale_bytes > 0) place.scales = own.scales - segment;
     place.placed = own.places != nullptr ? 1 : 0;
-    std::memcpy(published(local_), setup_.places.data(), setup_.places.size_bytes());
+    const auto places = std::as_bytes(setup_.places);
+    std::copy(places.begin(), places.end(), published(local_));
   }
   std::memcpy(segment + place_offset(setup_.maps[static_cast<std::size_t>(local_)], setup_.step),
               &place, sizeof(place));

@@ -97,13 +97,31 @@ const std::byte* Phase::stage_of(const Stream& inbound) const {
          setup_.maps[static_cast<std::size_t>(local)].stage + inbound.stage_offset;
 }
 
+namespace {
+
+/// Frames of a step come to a handler for as long as this lives: also when memory ends in a phase,
+/// nothing may come to one that is gone.
+class OpenStep {
+ public:
+  OpenStep(RankEngine& engine, std::uint64_t step, FrameHandler* handler)
+      : engine_(engine), step_(step) {
+    engine_.open_step(step, handler);
+  }
+  ~OpenStep() { engine_.close_step(step_); }
+  OpenStep(const OpenStep&) = delete;
+  OpenStep& operator=(const OpenStep&) = delete;
+
+ private:
+  RankEngine& engine_;
+  std::uint64_t step_;
+};
+
+}  // namespace
+
 Status Phase::run(RecordSource& source, const std::function<bool()>& read, Deadline deadline) {
   open_rails(source);
-  setup_.engine->open_step(setup_.step, this);
-  Status status =
-      setup_.engine->run({[&] { return advance(read); }, [this] { return late(); }, deadline});
-  setup_.engine->close_step(setup_.step);
-  return status;
+  const OpenStep open(*setup_.engine, setup_.step, this);
+  return setup_.engine->run({[&] { return advance(read); }, [this] { return late(); }, deadline});
 }
 
 Result<bool> Phase::advance(const std::function<bool()>& read) {

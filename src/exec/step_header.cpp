@@ -125,9 +125,12 @@ Status agree(std::span<const StepHeader> headers) {
     for (const StepHeader& header : headers) need += header.copies[p];
     if (need <= headers[p].capacity) continue;
     Error error{ErrorCode::CapacityExceeded, static_cast<std::int32_t>(p), "recv_rows",
-                fmt::format("rank {} would receive {} rows and has room for {}; raise "
+                fmt::format("rank {} would receive {} rows and has room for {}{}; raise "
                             "max_recv_rows or the receive buffer",
-                            p, need, headers[p].capacity)};
+                            p, need, headers[p].capacity,
+                            (headers[p].flags & kExpertMajor) == 0
+                                ? ""
+                                : " beside (expert_alignment - 1) for each of its experts")};
     error.need = need;
     error.have = headers[p].capacity;
     return fail(std::move(error));

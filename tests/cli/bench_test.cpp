@@ -138,11 +138,12 @@ TEST(Bench, OnePhaseIsHalfOfIt) {
 
 TEST(Bench, SizesAreWholeRowsEachOnce) {
   RAILWAVE_NEED_CLUSTER();
-  const auto result = exchange({"dispatch", "--nodes", "1",  "--ranks-per-node",
-                                "2",        "-b",      "64", "-e",
-                                "1kb",      "-f",      "2",  "-n",
-                                "1",        "-w",      "0",  "--hidden",
-                                "64",       "--top-k", "2",  "--experts",
+  // Both ways, so that the buffers of both phases must do for every size.
+  const auto result = exchange({"round-trip", "--nodes", "1",  "--ranks-per-node",
+                                "2",          "-b",      "64", "-e",
+                                "1kb",        "-f",      "2",  "-n",
+                                "1",          "-w",      "0",  "--hidden",
+                                "64",         "--top-k", "2",  "--experts",
                                 "4"});
   ASSERT_EQ(result.paths.size(), 1U);
   std::vector<std::int64_t> tokens;

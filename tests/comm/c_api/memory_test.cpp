@@ -84,10 +84,10 @@ TEST(CMemory, AStepThatRunsOutOfItEndsTheGroup) {
   }
   EXPECT_EQ(result, RAILWAVE_INTERNAL);
   EXPECT_EQ(received, nullptr);
-  EXPECT_STREQ(railwave_last_error()->message, "there was no memory left in the middle of a step");
+  const char* const ended = "step 1: there was no memory left in the middle of it";
+  EXPECT_STREQ(railwave_last_error()->message, ended);
   EXPECT_EQ(railwave_dispatch(group.get(), &config, &received), RAILWAVE_INTERNAL);
-  EXPECT_STREQ(railwave_last_error()->message,
-               "an earlier step of this group threw; make a new group");
+  EXPECT_STREQ(railwave_last_error()->message, ended);
   EXPECT_EQ(railwave_combine(group.get(), nullptr, nullptr), RAILWAVE_INTERNAL);
 }
 

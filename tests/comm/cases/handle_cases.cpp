@@ -178,6 +178,9 @@ void weights_and_scales(Rank& rank) {
       a.return_weights = true;
       a.topk_weights = five;
     });
+    refuses(ErrorCode::InvalidArgument, "out_topk_weights",
+            [&](Arguments& a) { a.out_topk_weights = four; });
+    refuses(ErrorCode::InvalidArgument, "out", [](Arguments& a) { a.bias0 = a.out.data() + 4; });
     refuses(ErrorCode::Unsupported, "dtype", [](Arguments& a) { a.dtype = DType::FP8E4M3; });
     refuses(ErrorCode::InvalidArgument, "dtype", [](Arguments& a) { a.dtype = DType{77}; });
     if (layout == RowLayout::RankMajor) {

@@ -54,6 +54,8 @@ class Group {
   [[nodiscard]] Status check_routing(const DispatchArguments& arguments) const;
   [[nodiscard]] Status check_repeated(const DispatchArguments& arguments) const;
   [[nodiscard]] Status check_weights(const CombineArguments& arguments) const;
+  [[nodiscard]] Status check_weights_out(const CombineArguments& arguments) const;
+  [[nodiscard]] Status check_outputs(const CombineArguments& arguments) const;
   /// Rows that this rank can take in this step, padding included.
   [[nodiscard]] std::int64_t recv_room(const DispatchArguments& arguments) const;
   [[nodiscard]] std::int64_t most_padding(const DispatchArguments& arguments) const;
@@ -82,6 +84,7 @@ class Group {
   /// Once headers or records move, an error of any code leaves the ranks at different places: the
   /// codes that would leave the group usable become Internal.
   static Error midway(Error error);
+  [[nodiscard]] Error out_of_memory(const char* operation) const;
   [[nodiscard]] Deadline operation_deadline() const;
   void leave();
 
