@@ -143,7 +143,8 @@ class PhaseCheck {
     railwave::DispatchArguments in;
     in.x = x_.bytes.data();
     shared_scales_ = room(x_scales_.size() * sizeof(float));
-    std::memcpy(shared_scales_.bytes.data(), x_scales_.data(), x_scales_.size() * sizeof(float));
+    const auto scales = std::as_bytes(std::span(x_scales_));
+    std::copy(scales.begin(), scales.end(), shared_scales_.bytes.begin());
     in.scales = {reinterpret_cast<const float*>(shared_scales_.bytes.data()), x_scales_.size()};
     in.tokens = tokens();
     in.hidden = m_.hidden;
