@@ -12,8 +12,8 @@
 #include "path_groups.hpp"
 #include "plan/lower_bound.hpp"
 #include "replay_sample.hpp"
-#include "report/private_file.hpp"
 #include "run_environment.hpp"
+#include "show_result.hpp"
 #include "workload/replay_rows.hpp"
 
 namespace railwave::cli {
@@ -87,15 +87,13 @@ Status BenchRank::measure(std::vector<ReplaySampler>& samplers, std::size_t laye
       static_cast<std::int64_t>(work_.layers.size() * paths) * std::int64_t{rounds};
   const PreparedLayer prepared = samplers.front().prepare(layer);
   for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < paths; ++i) {
-      // Paths take turns in going first, so that a drift of the machine hits all alike.
-      const std::size_t turn = (i + static_cast<std::size_t>(round)) % paths;
-      auto taken = samplers[turn].sample(layer, prepared, request_.paths[turn]);
-      if (!taken) return fail(std::move(taken).error());
-      taken->repeat = round - options_.warmups;
-      samples_.push_back(*std::move(taken));
-      if (groups_.self().value == 0) say_progress(++done_, total);
-    }
+    RAILWAVE_TRY(sample_round(samplers, request_.paths, {layer, &prepared, round},
+                              [&](RankSample sample) -> Status {
+                                sample.repeat = round - options_.warmups;
+                                samples_.push_back(std::move(sample));
+                                if (groups_.self().value == 0) say_progress(++done_, total);
+                                return {};
+                              }));
   }
   return {};
 }
@@ -142,24 +140,12 @@ Result<report::BenchResult> BenchRank::result_of(
 }
 
 Result<int> BenchRank::finish() {
-  const auto gathered = groups_.all_gather(to_bytes(samples_));
-  if (!gathered) return fail(gathered.error());
+  const auto by_rank = groups_.gather_samples(samples_);
+  if (!by_rank) return fail(by_rank.error());
   if (groups_.self().value != 0) return 0;
-  std::vector<std::vector<RankSample>> by_rank;
-  for (const auto& bytes : *gathered) {
-    auto samples = samples_from(bytes);
-    if (!samples) return fail(std::move(samples).error());
-    by_rank.push_back(*std::move(samples));
-  }
-  const auto result = result_of(by_rank);
+  const auto result = result_of(*by_rank);
   if (!result) return fail(result.error());
-  fmt::print("{}", report::to_table(*result));
-  if (!options_.json.empty()) {
-    const auto json = report::to_json(*result);
-    if (!json) return fail(json.error());
-    RAILWAVE_TRY(report::write_private_file(options_.json, *json));
-  }
-  RAILWAVE_TRY(report::verdict(*result));
+  RAILWAVE_TRY(show_result(*result, options_.json));
   return 0;
 }
 

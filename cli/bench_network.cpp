@@ -12,15 +12,15 @@
 
 #include "base/fail.hpp"
 #include "bench.hpp"
-#include "comm/bootstrap.hpp"
 #include "emulated_run.hpp"
+#include "launch_meeting.hpp"
 #include "network_connections.hpp"
 #include "network_flows.hpp"
 #include "path_groups.hpp"
 #include "phase_start.hpp"
 #include "report/bench_result.hpp"
-#include "report/private_file.hpp"
 #include "run_environment.hpp"
+#include "show_result.hpp"
 
 namespace railwave::cli {
 namespace {
@@ -66,15 +66,10 @@ Gather NetworkRank::gather() const {
 }
 
 Status NetworkRank::connect(const Topology& topology) {
-  auto identity = comm::identity_from_environment();
-  if (!identity) return fail(std::move(identity).error());
-  self_ = RankId(identity->rank);
-  comm::TcpBootstrapOptions bootstrap;
-  bootstrap.identity = *std::move(identity);
-  bootstrap.deadline = Clock::now() + std::chrono::seconds(30);
-  auto met = comm::meet_over_tcp(bootstrap);
+  auto met = meet_launched_ranks();
   if (!met) return fail(std::move(met).error());
-  all_gather_ = *std::move(met);
+  self_ = met->self;
+  all_gather_ = std::move(met->all_gather);
   auto devices = rail_devices(topology.rails());
   if (!devices) return fail(std::move(devices).error());
   auto connected = NetworkConnections::connect(
@@ -176,13 +171,7 @@ Result<int> NetworkRank::finish() {
   if (self_.value != 0) return 0;
   report::NetworkResult result = result_of(*by_rank);
   RAILWAVE_TRY(report::summarise(result));
-  fmt::print("{}", report::to_table(result));
-  if (!options_.json.empty()) {
-    const auto json = report::to_json(result);
-    if (!json) return fail(json.error());
-    RAILWAVE_TRY(report::write_private_file(options_.json, *json));
-  }
-  RAILWAVE_TRY(report::verdict(result));
+  RAILWAVE_TRY(show_result(result, options_.json));
   return 0;
 }
 

@@ -107,6 +107,20 @@ std::vector<ReplaySampler> PathGroups::samplers(const ReplaySampler::Setup& comm
   return out;
 }
 
+Result<std::vector<std::vector<RankSample>>> PathGroups::gather_samples(
+    std::span<const RankSample> mine) {
+  const auto gathered = all_gather(to_bytes(mine));
+  if (!gathered) return fail(gathered.error());
+  std::vector<std::vector<RankSample>> by_rank;
+  if (self_.value != 0) return by_rank;
+  for (const auto& bytes : *gathered) {
+    auto samples = samples_from(bytes);
+    if (!samples) return fail(std::move(samples).error());
+    by_rank.push_back(*std::move(samples));
+  }
+  return by_rank;
+}
+
 Result<Clock::time_point> PathGroups::common_start() {
   return cli::common_start([this](std::span<const std::byte> mine) { return all_gather(mine); });
 }
@@ -114,6 +128,17 @@ Result<Clock::time_point> PathGroups::common_start() {
 Status PathGroups::all_done() {
   const auto here = all_here([this](std::span<const std::byte> mine) { return all_gather(mine); });
   if (!here) return fail(here.error());
+  return {};
+}
+
+Status sample_round(std::span<ReplaySampler> samplers, std::span<const Path> paths,
+                    const SampleRound& round, const std::function<Status(RankSample)>& keep) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::size_t turn = (i + static_cast<std::size_t>(round.number)) % paths.size();
+    auto taken = samplers[turn].sample(round.layer, *round.prepared, paths[turn]);
+    if (!taken) return fail(std::move(taken).error());
+    RAILWAVE_TRY(keep(*std::move(taken)));
+  }
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,6 +53,9 @@ class PathGroups {
   /// A sampler for each path. (set) in `common`: what all of them share; the group, the rank and
   /// the meeting points are this object's, which must stay where it is.
   std::vector<ReplaySampler> samplers(const ReplaySampler::Setup& common);
+  /// Every rank's samples [P] on rank 0, nothing elsewhere. Errors: ProtocolViolation when some are
+  /// cut.
+  Result<std::vector<std::vector<RankSample>>> gather_samples(std::span<const RankSample> mine);
   /// The moment at which all ranks leave here.
   Result<Clock::time_point> common_start();
   /// Returns when all ranks are here.
@@ -61,5 +65,17 @@ class PathGroups {
   RankId self_;
   std::vector<Communicator> groups_;
 };
+
+/// One round of a layer: a sample on each path.
+struct SampleRound {
+  std::size_t layer = 0;
+  const PreparedLayer* prepared = nullptr;
+  int number = 0;  ///< from 0
+};
+
+/// Takes the samples of a round and gives each to `keep`. Paths take turns in going first, so that
+/// a drift of the machine hits all alike. Errors: of the samples and of `keep`.
+Status sample_round(std::span<ReplaySampler> samplers, std::span<const Path> paths,
+                    const SampleRound& round, const std::function<Status(RankSample)>& keep);
 
 }  // namespace railwave::cli

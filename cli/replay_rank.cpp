@@ -11,10 +11,10 @@
 #include "replay_result.hpp"
 #include "replay_sample.hpp"
 #include "replay_workload.hpp"
-#include "report/private_file.hpp"
 #include "report/replay_json.hpp"
 #include "report/replay_result.hpp"
 #include "report/replay_table.hpp"
+#include "show_result.hpp"
 #include "workload/replay_rows.hpp"
 
 namespace railwave::cli {
@@ -38,6 +38,7 @@ class ReplayRank {
 
  private:
   [[nodiscard]] std::vector<ReplaySampler> make_samplers();
+  Status keep(RankSample sample);
   Result<int> finish();
 
   const ReplayOptions& options_;
@@ -82,6 +83,17 @@ std::vector<ReplaySampler> ReplayRank::make_samplers() {
   return groups_.samplers(setup);
 }
 
+/// Samples of the warm-up are not counted, but their rows must be right, too.
+Status ReplayRank::keep(RankSample sample) {
+  if (sample.repeat >= 0) {
+    samples_.push_back(std::move(sample));
+  } else if (sample.wrong > 0) {
+    return fail(ErrorCode::IntegrityError, groups_.self(), "rows",
+                fmt::format("{} rows came back wrong in the warm-up", sample.wrong));
+  }
+  return {};
+}
+
 Result<int> ReplayRank::run() {
   std::vector<ReplaySampler> samplers = make_samplers();
   const std::int64_t total = static_cast<std::int64_t>(work_.layers.size()) *
@@ -92,45 +104,25 @@ Result<int> ReplayRank::run() {
     const PreparedLayer prepared = samplers.front().prepare(layer);
     // The first round of a layer warms caches and congestion windows and is not counted.
     for (int repeat = -1; repeat < options_.repeats; ++repeat) {
-      for (std::size_t i = 0; i < request_.paths.size(); ++i) {
-        // Paths take turns in going first, so that a drift of the machine hits all alike.
-        const auto turn = (i + static_cast<std::size_t>(repeat + 1)) % request_.paths.size();
-        auto taken = samplers[turn].sample(layer, prepared, request_.paths[turn]);
-        if (!taken) return fail(std::move(taken).error());
-        taken->repeat = repeat;
-        if (repeat >= 0) {
-          samples_.push_back(*std::move(taken));
-        } else if (taken->wrong > 0) {
-          return fail(ErrorCode::IntegrityError, groups_.self(), "rows",
-                      fmt::format("{} rows came back wrong in the warm-up", taken->wrong));
-        }
+      const auto take = [&](RankSample sample) -> Status {
+        sample.repeat = repeat;
+        RAILWAVE_TRY(keep(std::move(sample)));
         if (groups_.self().value == 0) say_progress(++done, total);
-      }
+        return {};
+      };
+      RAILWAVE_TRY(sample_round(samplers, request_.paths, {layer, &prepared, repeat + 1}, take));
     }
   }
   return finish();
 }
 
 Result<int> ReplayRank::finish() {
-  const auto gathered = groups_.all_gather(to_bytes(samples_));
-  if (!gathered) return fail(gathered.error());
+  const auto by_rank = groups_.gather_samples(samples_);
+  if (!by_rank) return fail(by_rank.error());
   if (groups_.self().value != 0) return 0;
-  std::vector<std::vector<RankSample>> by_rank;
-  for (const auto& bytes : *gathered) {
-    auto samples = samples_from(bytes);
-    if (!samples) return fail(std::move(samples).error());
-    by_rank.push_back(*std::move(samples));
-  }
-  const auto summary = ResultBuilder(options_, request_, spec_, topology_, work_).build(by_rank);
+  const auto summary = ResultBuilder(options_, request_, spec_, topology_, work_).build(*by_rank);
   if (!summary) return fail(summary.error());
-  fmt::print("{}", report::to_table(*summary));
-  if (!options_.json.empty()) {
-    const auto json = report::to_json(*summary);
-    if (!json) return fail(json.error());
-    RAILWAVE_TRY(report::write_private_file(options_.json, *json));
-  }
-  const Status verdict = report::verdict(*summary);
-  if (!verdict) return fail(verdict.error());
+  RAILWAVE_TRY(show_result(*summary, options_.json));
   return 0;
 }
 

@@ -26,8 +26,8 @@
 
 #include "base/event_loop.hpp"
 #include "base/fail.hpp"
-#include "comm/bootstrap.hpp"
 #include "exec/streams.hpp"
+#include "launch_meeting.hpp"
 #include "plan/dispatch_plan.hpp"
 #include "plan/lower_bound.hpp"
 #include "replay_options.hpp"
@@ -102,15 +102,10 @@ sockaddr_in Peer::address_of(RankId rank, RailId rail) const {
 }
 
 Status Peer::meet() {
-  auto identity = comm::identity_from_environment();
-  if (!identity) return fail(identity.error());
-  self_ = RankId(identity->rank);
-  comm::TcpBootstrapOptions bootstrap;
-  bootstrap.identity = *std::move(identity);
-  bootstrap.deadline = Clock::now() + std::chrono::seconds(30);
-  auto met = comm::meet_over_tcp(bootstrap);
+  auto met = cli::meet_launched_ranks();
   if (!met) return fail(std::move(met).error());
-  all_gather_ = *std::move(met);
+  self_ = met->self;
+  all_gather_ = std::move(met->all_gather);
   return {};
 }
 

@@ -172,9 +172,8 @@ Status Group::check_weights(const CombineArguments& arguments) const {
   if (!arguments.apply_weights && !arguments.return_weights) {
     return check_size(self, "topk_weights", arguments.topk_weights.size(), 0);
   }
-  RAILWAVE_TRY(check_size(self, "topk_weights", arguments.topk_weights.size(),
-                          handle.rows * (expert_major ? 1 : handle.top_k)));
-  return {};
+  return check_size(self, "topk_weights", arguments.topk_weights.size(),
+                    handle.rows * (expert_major ? 1 : handle.top_k));
 }
 
 /// Weights that nobody fills would be taken for those that came back.
