@@ -22,6 +22,41 @@ Result<Placement> Placement::contiguous(int experts, int ranks) {
 }
 
 Result<Placement> Placement::from_owners(std::vector<RankId> owner, int ranks) {
+  std::vector<ExpertId> logical;
+  for (std::size_t expert = 0; expert < owner.size(); ++expert) logical.emplace_back(expert);
+  return replicated(std::move(owner), std::move(logical), ranks);
+}
+
+namespace {
+
+/// The copies of each logical expert.
+Result<std::vector<std::vector<ExpertId>>> replicas_of(const std::vector<ExpertId>& logical) {
+  std::vector<std::vector<ExpertId>> replicas;
+  for (std::size_t expert = 0; expert < logical.size(); ++expert) {
+    const std::int32_t of = logical[expert].value;
+    // More logical experts than physical ones leave some without a copy.
+    if (of < 0 || of >= static_cast<std::int32_t>(logical.size())) {
+      return fail(ErrorCode::InvalidArgument, "logical",
+                  fmt::format("expert {} is a copy of logical expert {}, which is outside [0, {})",
+                              expert, of, logical.size()));
+    }
+    const auto at = static_cast<std::size_t>(of);
+    if (at >= replicas.size()) replicas.resize(at + 1);
+    replicas[at].emplace_back(expert);
+  }
+  for (std::size_t of = 0; of < replicas.size(); ++of) {
+    if (!replicas[of].empty()) continue;
+    return fail(ErrorCode::InvalidArgument, "logical",
+                fmt::format("logical expert {} of {} has no copy; number them without gaps", of,
+                            replicas.size()));
+  }
+  return replicas;
+}
+
+}  // namespace
+
+Result<Placement> Placement::replicated(std::vector<RankId> owner, std::vector<ExpertId> logical,
+                                        int ranks) {
   if (owner.empty()) {
     return fail(ErrorCode::InvalidArgument, "num_experts", "there is no expert; name at least one");
   }
@@ -29,6 +64,13 @@ Result<Placement> Placement::from_owners(std::vector<RankId> owner, int ranks) {
     return fail(ErrorCode::InvalidArgument, "num_ranks",
                 fmt::format("{} ranks; there must be 1", ranks));
   }
+  if (logical.size() != owner.size()) {
+    return fail(ErrorCode::InvalidArgument, "logical",
+                fmt::format("{} values for {} experts; there must be one for each", logical.size(),
+                            owner.size()));
+  }
+  auto replicas = replicas_of(logical);
+  if (!replicas) return fail(std::move(replicas).error());
   Placement placement;
   placement.owned_.resize(static_cast<std::size_t>(ranks));
   placement.local_index_.reserve(owner.size());
@@ -43,6 +85,8 @@ Result<Placement> Placement::from_owners(std::vector<RankId> owner, int ranks) {
     owned.push_back(ExpertId(expert));
   }
   placement.owner_ = std::move(owner);
+  placement.logical_ = std::move(logical);
+  placement.replicas_ = *std::move(replicas);
   return placement;
 }
 
@@ -50,6 +94,7 @@ std::uint64_t Placement::fingerprint() const {
   Fingerprint hash;
   hash.add(ranks());
   for (const RankId rank : owner_) hash.add(rank.value);
+  for (const ExpertId expert : logical_) hash.add(expert.value);
   return hash.value();
 }
 

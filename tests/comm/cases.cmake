@@ -1,6 +1,6 @@
 # The cases' bodies and their two ways to run, each once.
 add_library(comm_cases STATIC cases/rank.cpp cases/step.cpp cases/token_cases.cpp
-            cases/handle_cases.cpp cases/limit_cases.cpp cases/agreement_cases.cpp cases/shape_cases.cpp cases/odd_row_cases.cpp
+            cases/handle_cases.cpp cases/limit_cases.cpp cases/agreement_cases.cpp cases/shape_cases.cpp cases/replica_cases.cpp cases/odd_row_cases.cpp
             cases/bit_cases.cpp cases/special_value_cases.cpp cases/on_threads.cpp cases/on_cluster.cpp)
 target_include_directories(comm_cases PUBLIC ${CMAKE_SOURCE_DIR}/tests)
 target_link_libraries(comm_cases PUBLIC railwave_comm railwave_testbed GTest::gtest

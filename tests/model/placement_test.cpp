@@ -43,6 +43,47 @@ TEST(Placement, AnyMap) {
   EXPECT_TRUE(placement.owned(RankId(1)).empty());
 }
 
+TEST(Placement, WithoutReplicasEveryExpertIsItsOwn) {
+  const Placement placement = Placement::contiguous(5, 2).value();
+  EXPECT_EQ(placement.logical_experts(), 5);
+  for (int e = 0; e < 5; ++e) {
+    EXPECT_EQ(placement.logical(ExpertId(e)), ExpertId(e));
+    ASSERT_EQ(placement.replicas(ExpertId(e)).size(), 1U);
+    EXPECT_EQ(placement.replicas(ExpertId(e))[0], ExpertId(e));
+  }
+}
+
+TEST(Placement, ReplicasAreCopiesOfOneLogicalExpert) {
+  const std::vector<RankId> owner{RankId(0), RankId(1), RankId(1), RankId(0), RankId(2)};
+  const std::vector<ExpertId> logical{ExpertId(1), ExpertId(0), ExpertId(1), ExpertId(2),
+                                      ExpertId(1)};
+  const Placement placement = Placement::replicated(owner, logical, 3).value();
+  EXPECT_EQ(placement.experts(), 5);
+  EXPECT_EQ(placement.logical_experts(), 3);
+  EXPECT_EQ(placement.logical(ExpertId(4)), ExpertId(1));
+  const auto copies = placement.replicas(ExpertId(1));
+  EXPECT_EQ(std::vector<ExpertId>(copies.begin(), copies.end()),
+            (std::vector<ExpertId>{ExpertId(0), ExpertId(2), ExpertId(4)}));
+  EXPECT_EQ(placement.owner(ExpertId(2)), RankId(1)) << "ranks own physical experts";
+  EXPECT_EQ(placement.local_index(ExpertId(3)), 1);
+  EXPECT_NE(placement.fingerprint(), Placement::from_owners(owner, 3)->fingerprint());
+}
+
+TEST(Placement, RejectedReplicas) {
+  const std::vector<RankId> owner{RankId(0), RankId(1), RankId(0)};
+  const auto field_of = [&](const std::vector<std::int32_t>& values) {
+    std::vector<ExpertId> logical;
+    for (const std::int32_t value : values) logical.emplace_back(value);
+    const auto placement = Placement::replicated(owner, logical, 2);
+    return placement ? "" : placement.error().field;
+  };
+  EXPECT_EQ(field_of({0, 1, 0}), "");
+  EXPECT_EQ(field_of({0, 1}), "logical") << "one is missing";
+  EXPECT_EQ(field_of({0, -1, 0}), "logical");
+  EXPECT_EQ(field_of({0, 3, 0}), "logical") << "more than there are experts";
+  EXPECT_EQ(field_of({0, 2, 0}), "logical") << "nobody has logical expert 1";
+}
+
 TEST(Placement, Rejected) {
   EXPECT_EQ(Placement::contiguous(0, 4).error().field, "num_experts");
   EXPECT_EQ(Placement::contiguous(-1, 4).error().code, ErrorCode::InvalidArgument);

@@ -28,6 +28,8 @@ void d17_handles(Rank& rank);
 void d17_repeated_dispatch(Rank& rank);
 void weights_and_scales(Rank& rank);
 void d17_handle_of_another_group(Rank& rank);
+void replicas(Rank& rank);
+void replicas_differ(Rank& rank);
 void leave_at_once(Rank& rank);
 
 }  // namespace cases

@@ -57,6 +57,8 @@ const std::vector<Case>& all_cases() {
       {"d18_smaller_after_larger", kTwoRanks, d18_smaller_after_larger},
       {"d22_same_bits", kFourRanks, d22_same_bits},
       {"d23_special_values", kTwoRanks, d23_special_values},
+      {"replicas", kFourRanks, replicas},
+      {"replicas_differ", kFourRanks, replicas_differ},
       {"leave_at_once", {kMissingRail}, leave_at_once}};
   return cases;
 }
