@@ -72,6 +72,7 @@ CommunicatorOptions options_of(const GroupSettings& settings, RankId self) {
     out.shared_bytes = rows * settings.hidden * element_bytes(settings.dtype) + 2 * kLine;
   }
   if (settings.slots > 0) out.send_slots = settings.slots;
+  out.phases_in_flight = settings.phases_in_flight;
   return out;
 }
 

@@ -28,7 +28,8 @@ struct GroupSettings {
   std::optional<std::int64_t> lead_bytes{};
   std::optional<std::int64_t> chunk_bytes{};
   std::optional<std::int64_t> socket_buffer{};
-  int slots = 0;               ///< 0: the library's default
+  int slots = 0;  ///< 0: the library's default
+  int phases_in_flight = 1;
   bool rows_in_place = false;  ///< room in the groups' memory for the rows of a step, both ways
 };
 

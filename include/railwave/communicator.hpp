@@ -17,6 +17,7 @@
 #include <railwave/placement.hpp>
 #include <railwave/row_layout.hpp>
 #include <railwave/shared_buffer.hpp>
+#include <railwave/ticket.hpp>
 #include <railwave/topology.hpp>
 
 namespace railwave {
@@ -25,6 +26,8 @@ namespace exec {
 struct HandleState;
 }
 namespace comm {
+class CombineStep;
+class DispatchStep;
 class Group;
 struct Wiring;
 }  // namespace comm
@@ -54,6 +57,9 @@ struct CommunicatorOptions {
   std::int64_t lead_bytes = 0;
   std::int64_t chunk_bytes = 64 << 10;  ///< largest frame payload (one record if that is more)
   int send_slots = 4;                   ///< frames in flight per rail, >= 1
+  /// Dispatches and combines of which the bytes may move at once, in 1 .. 16. Each takes a stage
+  /// and rows of its own (workspace_size); further ones wait for their turn.
+  int phases_in_flight = 1;
   Deadlines deadlines{};
 };
 
@@ -69,6 +75,8 @@ class Handle {
 
  private:
   friend class comm::Group;
+  friend class comm::DispatchStep;
+  friend class comm::CombineStep;
   std::shared_ptr<const exec::HandleState> state_;
 };
 
@@ -101,7 +109,11 @@ struct DispatchArguments {
 /// Rank-major: one row per (token, this rank), by (source rank, token). Expert-major: one row per
 /// (token, slot), grouped by local expert, by (source rank, token, slot) in a group; each group is
 /// padded to the alignment with rows of zeros.
+/// Can be moved, not copied: x and scales point into it where the caller gave no buffers.
 struct Received {
+  Received() = default;
+  Received(Received&&) noexcept = default;
+  Received& operator=(Received&&) noexcept = default;
   std::int64_t rows = 0;               ///< Nr, padding included
   std::byte* x = nullptr;              ///< [Nr, H], in recv_x or in `storage`
   float* scales = nullptr;             ///< [Nr, S] with FP8E4M3, in recv_scales or `scale_storage`
@@ -146,9 +158,10 @@ struct WorkspaceSize {
   std::int64_t send_slots = 0;  ///< driven rails x send_slots x frame; 0 with one node
 };
 
-/// A group of ranks. Every rank takes part in every call, in the same order, also with no tokens.
-/// A call that fails with a code that ends the group (ends_group) ends it: later calls fail at
-/// once. Threads: one call at a time; a second thread gets InvalidArgument.
+/// A group of ranks. Every rank takes part in every phase, in the same order, also with no tokens.
+/// A phase that fails with a code that ends the group (ends_group) ends it: others under way fail
+/// with the same error, later calls at once. Threads: one call at a time; a second thread gets
+/// InvalidArgument. A phase with a ticket is moved by a thread of the group, made by the first one.
 class Communicator {
  public:
   /// Makes the group from the launcher's variables (torchrun's, Open MPI's, Slurm's) and rails over
@@ -162,7 +175,7 @@ class Communicator {
                                      const CommunicatorOptions& options, comm::Wiring wiring);
   Communicator(Communicator&&) noexcept;
   Communicator& operator=(Communicator&&) noexcept;
-  /// Waits up to 2 s for the other ranks to leave, then goes.
+  /// Waits for the phases under way, then up to 2 s for the other ranks to leave.
   ~Communicator();
 
   /// Sends every token to the ranks that own its experts.
@@ -173,6 +186,15 @@ class Communicator {
   /// Brings the rows back and sums them at their tokens. Returns what it saw.
   Result<PhaseReport> combine(const CombineArguments& arguments);
 
+  /// The same without waiting. Phases begin in the order of the calls, which is the same on every
+  /// rank; options.phases_in_flight of them move at once, and on each rail the bytes of an earlier
+  /// one go before those of a later one. A call that waits, dispatch() or combine(), takes its turn
+  /// behind them. Arguments are copied; what they point to is borrowed until the phase is over.
+  /// Errors: InvalidArgument for a second thread, the error that ended the group,
+  /// ResourceExhausted; wrong input and everything else come with the ticket's outcome.
+  Result<Ticket<Received>> dispatch_async(const DispatchArguments& arguments);
+  Result<Ticket<PhaseReport>> combine_async(const CombineArguments& arguments);
+
   /// A buffer of `bytes` bytes out of options.shared_bytes that the node's ranks read in place:
   /// rows and scales of dispatch and combine that lie in it are copied once, by who wants them. A
   /// call ends when the neighbours have read them. Errors: ResourceExhausted with need and have.
@@ -182,7 +204,7 @@ class Communicator {
   /// Gathers every rank's bytes over the control network, for measurements between calls.
   Result<std::vector<std::vector<std::byte>>> all_gather(std::span<const std::byte> mine);
 
-  /// Operations that every rank has begun so far.
+  /// Phases that every rank has been asked for so far.
   [[nodiscard]] std::uint64_t operations() const;
   [[nodiscard]] WorkspaceSize workspace() const;
 

@@ -9,7 +9,7 @@
 //           their ends: of a shorter one the rest takes its defaults, of a longer one the unknown
 //           rest must be zero, else InvalidArgument.
 // Threads.  Topologies, placements and handles may be shared freely. A group takes one call at a
-//           time. A received object belongs to one thread at a time.
+//           time. A received object and a ticket belong to one thread at a time.
 //
 // Shape letters: T tokens of this rank, K slots (top-k) of a token, E experts, H hidden elements,
 // P ranks, N nodes, R rails, Nr received rows, S = ceil(H / 128) scales of a row. Arrays are dense,
@@ -118,6 +118,12 @@ railwave_result railwave_placement_contiguous(int32_t experts, int32_t ranks,
 /// Errors: InvalidArgument; ResourceExhausted.
 railwave_result railwave_placement_from_owners(const int32_t* owner, int32_t experts, int32_t ranks,
                                                railwave_placement** out);
+/// With replicas: the experts here, and those that topk_idx names, are physical ones, copies of
+/// weights on a rank; `logical` [E] in 0 .. L - 1 is the model's expert of which each is a copy.
+/// Every logical one has at least one copy. Errors: InvalidArgument; ResourceExhausted.
+railwave_result railwave_placement_replicated(const int32_t* owner, const int32_t* logical,
+                                              int32_t experts, int32_t ranks,
+                                              railwave_placement** out);
 void railwave_placement_destroy(railwave_placement* placement);
 
 // ---- The group --------------------------------------------------------------------------------
@@ -165,6 +171,9 @@ typedef struct railwave_group_config {
   int64_t operation_ms;             ///< how long every later step may take; 0: 60,000
   const char* const* rail_devices;  ///< [R] this node's network device of each rail, NULL or ""
                                     ///< where it has none; NULL: none at all (one node)
+  int32_t phases_in_flight;  ///< dispatches and combines of which the bytes may move at once,
+                             ///< each with memory of its own; 0: 1
+  int32_t reserved;          ///< 0
 } railwave_group_config;
 
 /// What a group reserves on a rank beyond the caller's buffers, in bytes (docs/workspace.md).
@@ -369,6 +378,39 @@ typedef struct railwave_combine_config {
 /// Errors: as railwave_dispatch(); Unsupported for fp8_e4m3.
 railwave_result railwave_combine(railwave_group* group, const railwave_combine_config* config,
                                  railwave_phase_report* report);
+
+// ---- Without waiting --------------------------------------------------------------------------
+
+/// A dispatch or a combine that moves while its caller does other things. May outlive its group.
+typedef struct railwave_ticket railwave_ticket;
+
+/// railwave_dispatch() and railwave_combine() without waiting. Phases begin in the order of the
+/// calls, the same on every rank; config.phases_in_flight of the group move at once, the others
+/// wait for their turn, and so do calls that wait. What a config points to is borrowed until the
+/// phase is over, the config itself is not. Errors: InvalidArgument for a second thread and for
+/// what no step can be made of; the error that ended the group; ResourceExhausted. Everything else
+/// comes with the outcome. A config of which no step can be made is refused in its turn, and the
+/// call waits for that.
+railwave_result railwave_dispatch_async(railwave_group* group,
+                                        const railwave_dispatch_config* config,
+                                        railwave_ticket** out);
+railwave_result railwave_combine_async(railwave_group* group, const railwave_combine_config* config,
+                                       railwave_ticket** out);
+/// 1 when the phase is over, else 0; 0 for NULL and when its outcome was taken. Never waits.
+int32_t railwave_ticket_done(const railwave_ticket* ticket);
+/// Waits for at most `timeout_ms`, less than 0: until the phase is over, which it is within the
+/// group's deadlines, and gives its outcome, once. For a dispatch; for a combine, where `report`
+/// may be NULL. Errors: those of the phase; Timeout naming "ticket" when it is not over yet: it
+/// goes on; InvalidArgument naming "ticket" for one of the other kind or whose outcome was taken.
+railwave_result railwave_ticket_received(railwave_ticket* ticket, int64_t timeout_ms,
+                                         railwave_received** out);
+railwave_result railwave_ticket_combined(railwave_ticket* ticket, int64_t timeout_ms,
+                                         railwave_phase_report* report);
+/// A descriptor that is readable from the end of the phase on, for poll, select and epoll. The
+/// ticket's own. Errors: InvalidArgument; ResourceExhausted.
+railwave_result railwave_ticket_fd(railwave_ticket* ticket, int32_t* fd);
+/// Waits until the phase is over.
+void railwave_ticket_destroy(railwave_ticket* ticket);
 
 #ifdef __cplusplus
 }

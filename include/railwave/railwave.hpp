@@ -10,4 +10,5 @@
 #include <railwave/placement.hpp>      // IWYU pragma: export
 #include <railwave/row_layout.hpp>     // IWYU pragma: export
 #include <railwave/shared_buffer.hpp>  // IWYU pragma: export
+#include <railwave/ticket.hpp>         // IWYU pragma: export
 #include <railwave/topology.hpp>       // IWYU pragma: export

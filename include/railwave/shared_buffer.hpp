@@ -24,9 +24,10 @@ class SharedBuffer {
   SharedBuffer(SharedBuffer&& other) noexcept
       : arena_(std::move(other.arena_)), bytes_(std::exchange(other.bytes_, {})) {}
   SharedBuffer& operator=(SharedBuffer&& other) noexcept {
-    std::swap(arena_, other.arena_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
+    SharedBuffer taken(std::move(other));
+    std::swap(arena_, taken.arena_);
+    std::swap(bytes_, taken.bytes_);
+    return *this;  // what this one had goes with `taken`
   }
   ~SharedBuffer();
   [[nodiscard]] std::byte* data() const { return bytes_.data(); }

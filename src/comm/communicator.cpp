@@ -47,6 +47,14 @@ Result<PhaseReport> Communicator::combine(const CombineArguments& arguments) {
   return group_->combine(arguments);
 }
 
+Result<Ticket<Received>> Communicator::dispatch_async(const DispatchArguments& arguments) {
+  return group_->dispatch_async(arguments);
+}
+
+Result<Ticket<PhaseReport>> Communicator::combine_async(const CombineArguments& arguments) {
+  return group_->combine_async(arguments);
+}
+
 Result<std::vector<std::vector<std::byte>>> Communicator::all_gather(
     std::span<const std::byte> mine) {
   return group_->all_gather(mine);

@@ -7,8 +7,11 @@
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
+#include "combine_step.hpp"
 #include "comm/group_settings.hpp"
+#include "dispatch_step.hpp"
 #include "rail_addresses.hpp"
+#include "step_mover.hpp"
 
 namespace railwave::comm {
 
@@ -30,7 +33,7 @@ class Group::Call {
                   "another thread is in a call of this group; make calls one after the other or "
                   "use a group per thread");
     }
-    if (group_.ended_) return fail(*group_.ended_);
+    if (auto why = group_.mover_->ended()) return fail(*std::move(why));
     return {};
   }
 
@@ -49,10 +52,8 @@ Result<std::unique_ptr<Group>> Group::create(const Topology& topology, const Pla
   const Status own = check_settings(topology, placement, options);
   RAILWAVE_TRY(agree_on_settings(*wiring.all_gather, topology, placement, options, own, deadline));
   std::unique_ptr<Group> group(new Group(topology, placement, options));
-  if (Status built = group->build(std::move(wiring)); !built) {
-    group->ended_ = built.error();  // nobody to say farewell to
-    return fail(std::move(built).error());
-  }
+  RAILWAVE_TRY(group->build(std::move(wiring)));
+  group->mover_ = std::make_unique<StepMover>(*group->engine_, group->limits_.phases);
   return group;
 }
 
@@ -139,7 +140,10 @@ Status Group::connect(Deadline deadline) {
 }
 
 Group::~Group() {
-  if (engine_ && headers_ && !ended_) leave();
+  if (!mover_) return;  // it was not built: there is nobody to say farewell to
+  const auto ended = mover_->ended();
+  mover_.reset();
+  if (!ended) leave();
 }
 
 void Group::leave() {
@@ -151,94 +155,71 @@ void Group::leave() {
   engine_->expect_departures();
   StepHeader header;
   header.operation = Operation::Leave;
-  (void)exchange(header, {}, Clock::now() + std::chrono::seconds(2));
-}
-
-Deadline Group::operation_deadline() const {
-  return Clock::now() +
-         (step_ == 0 ? options_.deadlines.first_operation : options_.deadlines.operation);
-}
-
-Error Group::keep(Error error) {
-  if (ends_group(error.code) && !ended_) ended_ = error;
-  return error;
-}
-
-Error Group::midway(Error error) {
-  if (!ends_group(error.code)) error.code = ErrorCode::Internal;
-  return error;
-}
-
-Result<std::vector<StepHeader>> Group::exchange(StepHeader header, const Status& own,
-                                                Deadline deadline,
-                                                const std::function<void()>& meanwhile) {
   header.step = ++step_;
-  if (!own) header.rejected = static_cast<std::uint8_t>(own.error().code);
-  auto headers = headers_->exchange(header, deadline, own ? meanwhile : std::function<void()>{});
-  if (!headers) return fail(midway(std::move(headers).error()));
-  if (!own) {
-    engine_->close_step(step_);
-    return fail(own.error());
-  }
-  if (Status agreed = exec::agree(*headers); !agreed) {
-    engine_->close_step(step_);
-    return fail(std::move(agreed).error());
-  }
-  RAILWAVE_TRY(exec::check_counts(*headers, limits_.max_tokens));
-  return headers;
+  (void)headers_->exchange(header, Clock::now() + std::chrono::seconds(2));
 }
 
-exec::PhaseSetup Group::phase_setup(Operation operation, const plan::DispatchPlan& plan,
-                                    exec::NodeRows& rows, const exec::ChunkShape& shape) {
-  exec::PhaseSetup setup;
-  setup.engine = engine_.get();
-  setup.plan = &plan;
-  setup.operation = operation;
-  setup.step = step_;
-  setup.shape = shape;
-  setup.maps = maps_;
-  setup.rows = &rows;
-  setup.slots = slots_.get();
-  setup.policy = uses_waves(plan.path()) ? options_.wave_start : options_.window_start;
-  setup.lead_bytes = options_.lead_bytes;
-  return setup;
+std::shared_ptr<exec::Phase> Group::phase_before(std::uint64_t step) const {
+  // One whose memory the step takes is over on every rank.
+  const auto phases = static_cast<std::uint64_t>(limits_.phases);
+  return newest_phase_ && newest_phase_->step() + phases > step ? newest_phase_ : nullptr;
 }
 
-/// The ranks are at different places of the step then: the group ends.
-Error Group::out_of_memory(const char* operation) const {
-  return {ErrorCode::Internal, options_.self.value, operation,
-          fmt::format("step {}: there was no memory left in the middle of it", step_)};
+tl::unexpected<Error> Group::out_of_memory() {
+  const Error error{ErrorCode::Internal, options_.self.value, "memory",
+                    fmt::format("there was no memory left to begin step {}", step_ + 1)};
+  mover_->end(error);  // the other ranks take the step without this one
+  return fail(error);
+}
+
+template <class Outcome, class NewStep, class Arguments>
+Result<Outcome> Group::run(const Arguments& arguments) {
+  const Call call(*this);
+  RAILWAVE_TRY(call.admitted());
+  try {
+    NewStep step(*this, arguments, check(arguments));
+    mover_->finish(step);
+    return step.take();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+}
+
+template <class Outcome, class NewStep, class Arguments>
+Result<Ticket<Outcome>> Group::start(const Arguments& arguments) {
+  const Call call(*this);
+  RAILWAVE_TRY(call.admitted());
+  RAILWAVE_TRY(mover_->be_ready());
+  try {
+    auto step = std::make_shared<NewStep>(*this, arguments, check(arguments));
+    mover_->start(step);
+    return Ticket<Outcome>(std::move(step));
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
 }
 
 Result<Received> Group::dispatch(const DispatchArguments& arguments) {
-  const Call call(*this);
-  RAILWAVE_TRY(call.admitted());
-  try {
-    auto received = run_dispatch(arguments, operation_deadline());
-    if (!received) return fail(keep(std::move(received).error()));
-    return received;
-  } catch (const std::bad_alloc&) {
-    return fail(keep(out_of_memory("dispatch")));
-  }
+  return run<Received, DispatchStep>(arguments);
 }
 
 Result<PhaseReport> Group::combine(const CombineArguments& arguments) {
-  const Call call(*this);
-  RAILWAVE_TRY(call.admitted());
-  try {
-    auto report = run_combine(arguments, operation_deadline());
-    if (!report) return fail(keep(std::move(report).error()));
-    return report;
-  } catch (const std::bad_alloc&) {
-    return fail(keep(out_of_memory("combine")));
-  }
+  return run<PhaseReport, CombineStep>(arguments);
+}
+
+Result<Ticket<Received>> Group::dispatch_async(const DispatchArguments& arguments) {
+  return start<Received, DispatchStep>(arguments);
+}
+
+Result<Ticket<PhaseReport>> Group::combine_async(const CombineArguments& arguments) {
+  return start<PhaseReport, CombineStep>(arguments);
 }
 
 Result<std::vector<std::vector<std::byte>>> Group::all_gather(std::span<const std::byte> mine) {
   const Call call(*this);
   RAILWAVE_TRY(call.admitted());
   auto all = all_gather_->all_gather(mine, Clock::now() + options_.deadlines.operation);
-  if (!all) return fail(keep(std::move(all).error()));
+  if (!all && ends_group(all.error().code)) mover_->end(all.error());
   return all;
 }
 

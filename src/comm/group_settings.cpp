@@ -32,7 +32,7 @@ struct Setting {
   std::uint64_t value;
 };
 
-using Settings = std::array<Setting, 16>;
+using Settings = std::array<Setting, 17>;
 
 Settings settings_of(const Topology& topology, const Placement& placement,
                      const CommunicatorOptions& o) {
@@ -51,6 +51,7 @@ Settings settings_of(const Topology& topology, const Placement& placement,
            {"window_start", u(o.window_start)},
            {"chunk_bytes", u(o.chunk_bytes)},
            {"send_slots", u(o.send_slots)},
+           {"phases_in_flight", u(o.phases_in_flight)},
            {"topology", topology.fingerprint()},
            {"placement", placement.fingerprint()}}};
 }
@@ -115,6 +116,9 @@ Status check_sizes(const Topology& topology, const CommunicatorOptions& o) {
   if (o.send_slots < 1 || o.send_slots > 1024) {
     return bad(o, "send_slots", o.send_slots, "in 1 .. 1024");
   }
+  if (o.phases_in_flight < 1 || o.phases_in_flight > 16) {
+    return bad(o, "phases_in_flight", o.phases_in_flight, "in 1 .. 16");
+  }
   return check_memory(topology, o);
 }
 
@@ -177,6 +181,7 @@ exec::Limits limits_of(const CommunicatorOptions& options) {
   limits.max_top_k = options.max_top_k;
   limits.chunk_bytes = options.chunk_bytes;
   limits.send_slots = options.send_slots;
+  limits.phases = options.phases_in_flight;
   return limits;
 }
 

@@ -11,7 +11,8 @@ namespace railwave::exec {
 using transport::FrameHeader;
 using transport::FrameKind;
 
-GateKeeper::GateKeeper(Setup setup) : setup_(std::move(setup)), gate_(setup_.policy, setup_.shape) {
+GateKeeper::GateKeeper(Setup setup)
+    : setup_(std::move(setup)), gate_(setup_.policy, setup_.shape, setup_.tell_last) {
   told_ = gate_.level(setup_.shape.self);
   find_words();
   find_voices();
@@ -21,7 +22,7 @@ void GateKeeper::find_words() {
   const Topology& topology = setup_.engine->topology();
   const NodeId self = setup_.engine->node();
   const auto level_word = [&](int local, RailId rail) {
-    return Word{local, setup_.maps[static_cast<std::size_t>(local)].level_words + 8 * rail.value};
+    return Word{local, setup_.maps[static_cast<std::size_t>(local)].level_word(setup_.step, rail)};
   };
   for (const RailId rail : setup_.rails) {
     for (const RankId driver : topology.drivers(self, rail)) {
@@ -42,8 +43,8 @@ void GateKeeper::find_words() {
       rail = topology.ingress(NodeId(n), self, route.sender_rail);
     }
     const int local = topology.local_of(listener);
-    heard_.push_back({local, setup_.maps[static_cast<std::size_t>(local)].heard_words +
-                                 8 * (rail.value * topology.nodes() + n)});
+    heard_.push_back({local, setup_.maps[static_cast<std::size_t>(local)].heard_word(
+                                 setup_.step, rail, NodeId(n))});
   }
 }
 
@@ -72,8 +73,10 @@ void GateKeeper::find_voices() {
 
 int GateKeeper::observe(const Word& word) const {
   const std::byte* base = setup_.engine->fabric().segment(word.local).data();
-  return untagged(transport::observe(reinterpret_cast<const std::uint64_t*>(base + word.offset)),
-                  setup_.step);
+  const std::uint64_t value =
+      transport::observe(reinterpret_cast<const std::uint64_t*>(base + word.offset));
+  // The place is a newer step's: every rank has finished this one.
+  return is_of_later_step(value, setup_.step) ? setup_.shape.windows : untagged(value, setup_.step);
 }
 
 void GateKeeper::signal_fellows() {
@@ -82,7 +85,7 @@ void GateKeeper::signal_fellows() {
 
 void GateKeeper::publish_level(RailId rail, int level) {
   const SegmentMap& map = setup_.maps[static_cast<std::size_t>(setup_.engine->local())];
-  std::byte* at = setup_.engine->fabric().own().data() + map.level_words + 8 * rail.value;
+  std::byte* at = setup_.engine->fabric().own().data() + map.level_word(setup_.step, rail);
   transport::publish(reinterpret_cast<std::uint64_t*>(at), tagged(setup_.step, level));
   signal_fellows();
 }
@@ -92,12 +95,12 @@ void GateKeeper::heard(RailId rail, const FrameHeader& frame) {
   const Topology& topology = setup_.engine->topology();
   const NodeId node = topology.node_of(RankId(static_cast<std::int32_t>(frame.source)));
   const SegmentMap& map = setup_.maps[static_cast<std::size_t>(setup_.engine->local())];
-  std::byte* at = setup_.engine->fabric().own().data() + map.heard_words +
-                  8 * (static_cast<std::int64_t>(rail.value) * topology.nodes() + node.value);
+  std::byte* at = setup_.engine->fabric().own().data() + map.heard_word(setup_.step, rail, node);
   auto* word = reinterpret_cast<std::uint64_t*>(at);
   const int level = static_cast<int>(frame.window);
   // Frames may arrive out of order; levels only rise.
-  if (untagged(transport::observe(word), setup_.step) >= level) return;
+  const std::uint64_t before = transport::observe(word);
+  if (is_of_later_step(before, setup_.step) || untagged(before, setup_.step) >= level) return;
   transport::publish(word, tagged(setup_.step, level));
   signal_fellows();
 }

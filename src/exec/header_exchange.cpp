@@ -45,7 +45,9 @@ void HeaderExchange::set_word(std::int64_t offset, std::uint64_t value) {
                      value);
 }
 
-void HeaderExchange::publish(const StepHeader& mine) {
+void HeaderExchange::begin(const StepHeader& mine) {
+  step_ = mine.step;
+  for (Carried& carried : carried_) carried.sent = false;
   const SegmentMap& map = maps_[static_cast<std::size_t>(engine_.local())];
   const auto at = static_cast<std::size_t>(map.header + parity() * map.header_stride);
   encode(mine, engine_.topology().nodes(), engine_.fabric().own().subspan(at, header_bytes_));
@@ -112,10 +114,10 @@ Result<bool> HeaderExchange::advance() {
   const bool complete = all_local() && all_remote();
   if (Status carried = carry(); !carried) return fail(std::move(carried).error());
   // A header that UCX still holds would be stuck once this rank leaves the call.
-  return complete && engine_.unsent() == 0;
+  return complete && engine_.unsent(step_) == 0;
 }
 
-std::vector<StepHeader> HeaderExchange::collect() const {
+std::vector<StepHeader> HeaderExchange::headers() const {
   const Topology& topology = engine_.topology();
   std::vector<StepHeader> headers;
   for (int n = 0; n < topology.nodes(); ++n) {
@@ -136,12 +138,9 @@ std::vector<StepHeader> HeaderExchange::collect() const {
   return headers;
 }
 
-Result<std::vector<StepHeader>> HeaderExchange::exchange(const StepHeader& mine, Deadline deadline,
-                                                         const std::function<void()>& meanwhile) {
-  step_ = mine.step;
-  for (Carried& carried : carried_) carried.sent = false;
-  publish(mine);
-  if (meanwhile) meanwhile();
+Result<std::vector<StepHeader>> HeaderExchange::exchange(const StepHeader& mine,
+                                                         Deadline deadline) {
+  begin(mine);
   const Deadline now = Clock::now();
   const RankEngine::Wait all{[this] { return advance(); }, [this] { return late(); }, deadline};
   RankEngine::Wait half = all;
@@ -152,7 +151,7 @@ Result<std::vector<StepHeader>> HeaderExchange::exchange(const StepHeader& mine,
     done = engine_.run(all);
   }
   RAILWAVE_TRY(done);
-  return collect();
+  return headers();
 }
 
 Status HeaderExchange::greet(const std::vector<std::vector<RankId>>& peers, Deadline deadline) {
@@ -173,7 +172,7 @@ Status HeaderExchange::greet(const std::vector<std::vector<RankId>>& peers, Dead
     return RankId(-1);
   };
   return engine_.run(
-      {[&]() -> Result<bool> { return missing().value < 0 && engine_.unsent() == 0; },
+      {[&]() -> Result<bool> { return missing().value < 0 && engine_.unsent(0) == 0; },
        [&] {
          const RankId rank = missing();
          return Error{ErrorCode::Timeout, rank.value, "init",
@@ -187,7 +186,7 @@ bool HeaderExchange::is_due(const FrameHeader& frame) const {
   const NodeId node = engine_.topology().node_of(source);
   if (node == engine_.node()) return false;
   const HeaderRoute& route = from_[node.index()];
-  // A peer is in this rank's step or in the next one.
+  // A peer is in this rank's newest step or in the next one.
   return route.sender == source && route.receiver == engine_.self() &&
          (frame.step == step_ || frame.step == step_ + 1) &&
          word(engine_.local(),

@@ -72,7 +72,7 @@ Error HeaderExchange::late() const {
   }
   // All headers are here, but UCX still holds some that this rank carries.
   for (const Carried& carried : carried_) {
-    if (missing.empty() && engine_.unsent() > 0) missing.push_back(carried.route.receiver);
+    if (missing.empty() && engine_.unsent(step_) > 0) missing.push_back(carried.route.receiver);
   }
   if (missing.empty()) missing.push_back(topology.first_rank(engine_.node()));
   std::string names;

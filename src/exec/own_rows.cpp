@@ -20,7 +20,7 @@ NodeRows::NodeRows(const Setup& setup)
     // A neighbour's segment is only read: row(), weights() and meta() give it out as const.
     published_.push_back(
         const_cast<std::byte*>(setup.engine->fabric().segment(static_cast<int>(local)).data()) +
-        map.rows + static_cast<std::int64_t>(setup.step & 1) * map.rows_stride);
+        map.rows_of(setup.step));
   }
   here_[static_cast<std::size_t>(local_)] = true;
   lies_.resize(setup.maps.size());
@@ -54,10 +54,6 @@ struct RowsPlace {
   std::int64_t placed = 0;  // 1: row i lies at the i-th u32 of the region for rows
 };
 
-std::int64_t place_offset(const SegmentMap& map, std::uint64_t step) {
-  return map.rows_place + static_cast<std::int64_t>(step & 1) * 64;
-}
-
 }  // namespace
 
 void NodeRows::write_place() {
@@ -71,8 +67,8 @@ void NodeRows::write_place() {
     const auto places = std::as_bytes(setup_.places);
     std::copy(places.begin(), places.end(), published(local_));
   }
-  std::memcpy(segment + place_offset(setup_.maps[static_cast<std::size_t>(local_)], setup_.step),
-              &place, sizeof(place));
+  const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local_)];
+  std::memcpy(segment + map.rows_place_of(setup_.step), &place, sizeof(place));
 }
 
 NodeRows::Lies NodeRows::lies_of(int local) const {
@@ -80,9 +76,8 @@ NodeRows::Lies NodeRows::lies_of(int local) const {
   const std::byte* segment = setup_.engine->fabric().segment(local).data();
   const std::byte* rows = published(local);
   RowsPlace place;
-  std::memcpy(&place,
-              segment + place_offset(setup_.maps[static_cast<std::size_t>(local)], setup_.step),
-              sizeof(place));
+  const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local)];
+  std::memcpy(&place, segment + map.rows_place_of(setup_.step), sizeof(place));
   if (place.elements == 0) {
     return {rows, rows + shape.element_bytes, shape.bytes(), shape.bytes(), nullptr};
   }
@@ -136,7 +131,8 @@ void NodeRows::publish() {
 bool NodeRows::is_here(int local) const {
   const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local)];
   const std::byte* word = setup_.engine->fabric().segment(local).data() + map.rows_word;
-  return transport::observe(reinterpret_cast<const std::uint64_t*>(word)) == setup_.step;
+  // Ranks publish step after step, whatever phase ends first.
+  return transport::observe(reinterpret_cast<const std::uint64_t*>(word)) >= setup_.step;
 }
 
 bool NodeRows::here(int local) {
@@ -151,9 +147,8 @@ bool NodeRows::here(int local) {
 
 void NodeRows::finish_reading() {
   const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local_)];
-  transport::publish(
-      reinterpret_cast<std::uint64_t*>(setup_.engine->fabric().own().data() + map.read_word),
-      setup_.step);
+  std::byte* word = setup_.engine->fabric().own().data() + map.read_word(setup_.step);
+  transport::publish(reinterpret_cast<std::uint64_t*>(word), setup_.step);
   for (std::size_t local = 0; local < lies_.size(); ++local) {
     const auto peer = static_cast<int>(local);
     if (peer != local_ && lies_[local].in_place) setup_.engine->fabric().signal(peer);
@@ -163,7 +158,7 @@ void NodeRows::finish_reading() {
 bool NodeRows::reads_still(std::size_t reader) const {
   if (!readers_[reader]) return false;
   const std::byte* word = setup_.engine->fabric().segment(static_cast<int>(reader)).data() +
-                          setup_.maps[reader].read_word;
+                          setup_.maps[reader].read_word(setup_.step);
   return transport::observe(reinterpret_cast<const std::uint64_t*>(word)) != setup_.step;
 }
 
@@ -296,8 +291,7 @@ class MetaWriter {
 namespace {
 
 std::byte* own_metas(RankEngine& engine, const SegmentMap& map, std::uint64_t step) {
-  return engine.fabric().own().data() + map.rows +
-         static_cast<std::int64_t>(step & 1) * map.rows_stride + map.metas;
+  return engine.fabric().own().data() + map.rows_of(step) + map.metas;
 }
 
 }  // namespace

@@ -15,36 +15,13 @@
 namespace railwave::exec {
 
 using transport::FrameHeader;
-
-namespace {
-
-std::int64_t largest_frame(const Limits& limits) {
-  return std::max(limits.chunk_bytes, limits.max_row_bytes + record_meta_bytes(limits.max_top_k));
-}
-
-}  // namespace
-
-std::int64_t slots_bytes(const Limits& limits) { return largest_frame(limits) * limits.send_slots; }
-
-SendSlots::SendSlots(const RankEngine& engine, const Limits& limits)
-    : slot_bytes_(largest_frame(limits)),
-      slots_(static_cast<std::size_t>(engine.topology().rails())) {
-  for (std::size_t r = 0; r < slots_.size(); ++r) {
-    if (!engine.drives(RailId(r))) continue;
-    slots_[r].resize(static_cast<std::size_t>(slots_bytes(limits)));
-  }
-}
-
-std::int64_t SendSlots::bytes() const {
-  std::int64_t total = 0;
-  for (const auto& slots : slots_) total += static_cast<std::int64_t>(slots.size());
-  return total;
-}
+using transport::FrameKind;
 
 Phase::Phase(const PhaseSetup& setup)
     : setup_(setup),
       streams_(node_streams(*setup.plan, setup.engine->node(), setup.operation, setup.shape)),
-      flows_(static_cast<std::size_t>(setup.engine->topology().rails())) {}
+      keeper_of_(static_cast<std::size_t>(setup.engine->topology().rails())),
+      flows_(keeper_of_.size()) {}
 
 void Phase::open_rails(RecordSource& source) {
   const RankEngine& engine = *setup_.engine;
@@ -60,31 +37,33 @@ void Phase::open_rails(RecordSource& source) {
       keepers_.push_back(std::make_unique<GateKeeper>(GateKeeper::Setup{
           setup_.engine, setup_.maps, setup_.step, setup_.policy,
           whole_node ? all_rails : std::vector<RailId>{rail},
-          whole_node ? loads.node_gate(engine.node()) : loads.rail_gate(engine.node(), rail)}));
+          whole_node ? loads.node_gate(engine.node()) : loads.rail_gate(engine.node(), rail),
+          setup_.may_be_followed}));
     }
+    keeper_of_[rail.index()] = keepers_.back().get();
     // Each driver sees its part of the node's bytes only: it gets its part of the lead.
     const auto drivers =
         static_cast<std::int64_t>(engine.topology().drivers(engine.node(), rail).size());
     const RailFlow::Setup flow{setup_.engine,
                                keepers_.back().get(),
                                &source,
+                               this,
                                &setup_.maps[static_cast<std::size_t>(setup_.engine->local())],
                                setup_.shape,
                                setup_.step,
                                rail,
                                static_cast<int>(setup_.plan->windows().size()),
                                whole_node ? 0 : setup_.lead_bytes / drivers,
-                               setup_.slots->of(rail),
-                               setup_.slots->slot_bytes()};
+                               setup_.slots};
     flows_[rail.index()] = std::make_unique<RailFlow>(flow, streams_.inbound, streams_.outbound);
   }
 }
 
 std::int64_t Phase::arrived_records(const Stream& inbound) const {
   const int local = setup_.engine->topology().local_of(inbound.receiver);
-  const std::byte* at = setup_.engine->fabric().segment(local).data() +
-                        setup_.maps[static_cast<std::size_t>(local)].stream_words +
-                        8 * inbound.ordinal;
+  const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local)];
+  const std::byte* at =
+      setup_.engine->fabric().segment(local).data() + map.stream_word(setup_.step, inbound.ordinal);
   const std::uint64_t word = transport::observe(reinterpret_cast<const std::uint64_t*>(at));
   if (word >> 32 != (setup_.step & 0xffffffffU)) return 0;
   const auto of_lane = static_cast<std::int64_t>(word & 0xffffffffU);
@@ -94,44 +73,74 @@ std::int64_t Phase::arrived_records(const Stream& inbound) const {
 const std::byte* Phase::stage_of(const Stream& inbound) const {
   const int local = setup_.engine->topology().local_of(inbound.receiver);
   return setup_.engine->fabric().segment(local).data() +
-         setup_.maps[static_cast<std::size_t>(local)].stage + inbound.stage_offset;
+         setup_.maps[static_cast<std::size_t>(local)].stage_of(setup_.step) + inbound.stage_offset;
 }
 
-namespace {
-
-/// Frames of a step come to a handler for as long as this lives: also when memory ends in a phase,
-/// nothing may come to one that is gone.
-class OpenStep {
- public:
-  OpenStep(RankEngine& engine, std::uint64_t step, FrameHandler* handler)
-      : engine_(engine), step_(step) {
-    engine_.open_step(step, handler);
-  }
-  ~OpenStep() { engine_.close_step(step_); }
-  OpenStep(const OpenStep&) = delete;
-  OpenStep& operator=(const OpenStep&) = delete;
-
- private:
-  RankEngine& engine_;
-  std::uint64_t step_;
-};
-
-}  // namespace
-
-Status Phase::run(RecordSource& source, const std::function<bool()>& read, Deadline deadline) {
+void Phase::open(RecordSource& source) {
   open_rails(source);
-  const OpenStep open(*setup_.engine, setup_.step, this);
-  return setup_.engine->run({[&] { return advance(read); }, [this] { return late(); }, deadline});
+  open_ = true;
+  setup_.engine->open_step(setup_.step, this);
+}
+
+Phase::~Phase() {
+  // Also when memory ends in a phase: nothing may come to one that is gone.
+  if (open_) setup_.engine->close_step(setup_.step);
+}
+
+void Phase::retire() {
+  for (auto& flow : flows_) flow.reset();
+  setup_.rows = nullptr;
+}
+
+bool Phase::finished(RailId rail, NodeId node) const {
+  // One without bytes on this rail is finished before the one before it.
+  return keeper_of_[rail.index()]->finished(node) &&
+         (!setup_.before || setup_.before->finished(rail, node));
+}
+
+std::vector<NodeId> Phase::unfinished(RailId rail, NodeId node) const {
+  const bool finished = !setup_.before || setup_.before->finished(rail, node);
+  return finished ? keeper_of_[rail.index()]->unfinished(node)
+                  : setup_.before->unfinished(rail, node);
+}
+
+std::vector<NodeId> Phase::late_nodes() const {
+  const Topology& topology = setup_.engine->topology();
+  std::vector<NodeId> late;
+  for (int r = 0; r < topology.rails(); ++r) {
+    if (keeper_of_[static_cast<std::size_t>(r)] == nullptr) continue;
+    for (int n = 0; n < topology.nodes(); ++n) {
+      for (const NodeId node : unfinished(RailId(r), NodeId(n))) late.push_back(node);
+    }
+  }
+  return late;
+}
+
+bool Phase::has_heard_of_before() const {
+  return !setup_.before || streams_.outbound.empty() || setup_.before->late_nodes().empty();
+}
+
+Result<bool> Phase::refresh_gates() {
+  bool moved = false;
+  if (setup_.before) {
+    const Result<bool> changed = setup_.before->refresh_gates();
+    if (!changed) return changed;
+    moved = *changed;
+    if (setup_.before->late_nodes().empty()) setup_.before.reset();
+  }
+  for (const auto& keeper : keepers_) {
+    const Result<bool> changed = keeper->refresh();
+    if (!changed) return changed;
+    moved |= *changed;
+  }
+  return moved;
 }
 
 Result<bool> Phase::advance(const std::function<bool()>& read) {
   for (bool moved = true; moved;) {
-    moved = false;
-    for (const auto& keeper : keepers_) {
-      const Result<bool> changed = keeper->refresh();
-      if (!changed) return changed;
-      moved |= *changed;
-    }
+    const Result<bool> changed = refresh_gates();
+    if (!changed) return changed;
+    moved = *changed;
     for (const auto& flow : flows_) {
       if (!flow) continue;
       const Result<bool> pushed = flow->push();
@@ -142,12 +151,13 @@ Result<bool> Phase::advance(const std::function<bool()>& read) {
   const bool all_read = read();
   const auto settled = [](const auto& keeper) { return keeper->settled(); };
   const auto done = [](const auto& flow) { return !flow || flow->done(); };
-  if (!all_read || setup_.engine->unsent() > 0 ||
+  if (!all_read || setup_.engine->unsent(setup_.step) > 0 ||
       !std::all_of(flows_.begin(), flows_.end(), done)) {
     return false;
   }
   if (!std::exchange(read_all_, true)) setup_.rows->finish_reading();
-  return std::all_of(keepers_.begin(), keepers_.end(), settled) && setup_.rows->released();
+  return has_heard_of_before() && std::all_of(keepers_.begin(), keepers_.end(), settled) &&
+         setup_.rows->released();
 }
 
 Error Phase::late() const {
@@ -173,13 +183,19 @@ Error Phase::late() const {
       for (const RankId rank : flow->blockers()) ranks.insert(rank.value);
     }
   }
+  if (ranks.empty() && !has_heard_of_before()) {
+    for (const NodeId node : setup_.before->late_nodes()) {
+      ranks.insert(setup_.engine->topology().first_rank(node).value);
+    }
+  }
   if (ranks.empty() && !setup_.rows->released()) {
     for (const RankId rank : setup_.rows->readers_left()) ranks.insert(rank.value);
   }
-  return Error{ErrorCode::Timeout, ranks.empty() ? -1 : *ranks.begin(), what,
-               fmt::format("step {}: {} not finished in time, waiting for ranks [{}], "
-                           "{} frames not sent",
-                           setup_.step, what, fmt::join(ranks, ", "), setup_.engine->unsent())};
+  return Error{
+      ErrorCode::Timeout, ranks.empty() ? -1 : *ranks.begin(), what,
+      fmt::format("step {}: {} not finished in time, waiting for ranks [{}], "
+                  "{} frames not sent",
+                  setup_.step, what, fmt::join(ranks, ", "), setup_.engine->unsent(setup_.step))};
 }
 
 void Phase::report(PhaseReport& out) const {
@@ -193,11 +209,20 @@ void Phase::report(PhaseReport& out) const {
 }
 
 std::span<std::byte> Phase::place(RailId rail, const FrameHeader& frame) {
-  return flows_[rail.index()]->place(frame);
+  RailFlow* flow = flows_[rail.index()].get();
+  return flow != nullptr ? flow->place(frame) : std::span<std::byte>();
 }
 
-void Phase::arrived(RailId rail, const FrameHeader& frame) { flows_[rail.index()]->arrived(frame); }
+void Phase::arrived(RailId rail, const FrameHeader& frame) {
+  if (frame.kind == FrameKind::Received || frame.kind == FrameKind::Grant) {
+    keeper_of_[rail.index()]->heard(rail, frame);
+  } else if (RailFlow* flow = flows_[rail.index()].get()) {
+    flow->arrived(frame);
+  }
+}
 
-void Phase::sent(RailId rail, std::uint64_t token) { flows_[rail.index()]->sent(token); }
+void Phase::sent(RailId rail, std::uint64_t token) {
+  setup_.slots->give_back(rail, static_cast<std::uint32_t>(token - 1));
+}
 
 }  // namespace railwave::exec

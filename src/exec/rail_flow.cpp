@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/fail.hpp"
+#include "exec/phase.hpp"
 
 namespace railwave::exec {
 
@@ -54,10 +55,6 @@ RailFlow::RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
   for (std::vector<In>& window : in_) {
     for (In& in : window) lanes_[in.stream->ordinal].push_back(&in);
   }
-  const auto slots = setup.slots.size() / static_cast<std::size_t>(setup.slot_bytes);
-  for (std::size_t slot = slots; slot > 0; --slot) {
-    free_slots_.push_back(static_cast<std::uint32_t>(slot - 1));
-  }
   level_ = levels_.level_with_lead(setup.lead_bytes);
   setup_.keeper->publish_level(setup.rail, level_);
 }
@@ -80,7 +77,7 @@ Result<bool> RailFlow::push() {
 Result<bool> RailFlow::push_window(std::vector<Out>& outs) {
   bool moved = false;
   // Destinations take turns chunk by chunk, so that a full set of slots is shared fairly.
-  for (std::size_t idle = 0; idle < outs.size() && !free_slots_.empty(); ++turn_) {
+  for (std::size_t idle = 0; idle < outs.size() && setup_.slots->has_free(setup_.rail); ++turn_) {
     Out& out = outs[turn_ % outs.size()];
     if (!may_send(out)) {
       ++idle;
@@ -96,7 +93,8 @@ Result<bool> RailFlow::push_window(std::vector<Out>& outs) {
 
 bool RailFlow::may_send(const Out& out) const {
   const NodeId to = setup_.engine->topology().node_of(out.stream->receiver);
-  return out.next < out.stream->records && setup_.keeper->gate().may_send(window_, to) &&
+  return out.next < out.stream->records && setup_.phase->may_begin(setup_.rail, to) &&
+         setup_.keeper->gate().may_send(window_, to) &&
          setup_.source->ready(*out.stream, out.next, next_count(out));
 }
 
@@ -116,11 +114,9 @@ Status RailFlow::send_begin(Out& out) {
 }
 
 Status RailFlow::send_chunk(Out& out) {
-  const std::uint32_t slot = free_slots_.back();
-  free_slots_.pop_back();
+  const std::uint32_t slot = setup_.slots->take(setup_.rail);
   const std::int64_t count = next_count(out);
-  const auto payload = setup_.slots.subspan(slot * static_cast<std::size_t>(setup_.slot_bytes),
-                                            static_cast<std::size_t>(setup_.shape.payload(count)));
+  const auto payload = setup_.slots->of(setup_.rail, slot, setup_.shape.payload(count));
   setup_.source->pack(*out.stream, out.next, count, payload.data());
   FrameHeader frame;
   frame.kind = FrameKind::Records;
@@ -134,10 +130,6 @@ Status RailFlow::send_chunk(Out& out) {
   return setup_.engine->send(setup_.rail, frame, payload, slot + 1);
 }
 
-void RailFlow::sent(std::uint64_t token) {
-  free_slots_.push_back(static_cast<std::uint32_t>(token - 1));
-}
-
 std::vector<RankId> RailFlow::blockers() const {
   std::vector<RankId> out;
   if (window_ == setup_.windows) return out;
@@ -145,7 +137,9 @@ std::vector<RankId> RailFlow::blockers() const {
   for (const Out& waiting : out_[static_cast<std::size_t>(window_)]) {
     if (waiting.next == waiting.stream->records) continue;
     const NodeId to = topology.node_of(waiting.stream->receiver);
-    for (const NodeId node : setup_.keeper->gate().blockers(window_, to)) {
+    std::vector<NodeId> nodes = setup_.phase->before_blockers(setup_.rail, to);
+    if (nodes.empty()) nodes = setup_.keeper->gate().blockers(window_, to);
+    for (const NodeId node : nodes) {
       if (node == node_) continue;
       const RailId far = topology.ingress(node_, node, setup_.rail);
       out.push_back(topology.drivers(node, far).front());

@@ -49,7 +49,7 @@ std::span<std::byte> RailFlow::stage_of(const In& in, std::size_t chunk) const {
   const auto index = static_cast<std::int64_t>(chunk);
   const std::int64_t count = setup_.shape.records_in(index, in.stream->records);
   const std::int64_t at =
-      setup_.map->stage + in.stream->stage_offset + index * setup_.shape.stride();
+      setup_.map->stage_of(setup_.step) + in.stream->stage_offset + index * setup_.shape.stride();
   return setup_.engine->fabric().own().subspan(
       static_cast<std::size_t>(at), static_cast<std::size_t>(setup_.shape.payload(count)));
 }
@@ -73,10 +73,6 @@ void RailFlow::begin(In& in, std::int64_t now) {
 }
 
 void RailFlow::arrived(const FrameHeader& frame) {
-  if (frame.kind == FrameKind::Received || frame.kind == FrameKind::Grant) {
-    setup_.keeper->heard(setup_.rail, frame);
-    return;
-  }
   In* in = find(frame);
   if (in == nullptr) return;
   const std::int64_t now = nanoseconds();
@@ -137,8 +133,8 @@ void RailFlow::publish(In& in) {
   auto end = lane.begin();
   while (end != lane.end() && (*end)->missing == 0) records += (*end++)->stream->records;
   if (end != lane.end()) records += (*end)->in_order * setup_.shape.records;
-  std::byte* at =
-      setup_.engine->fabric().own().data() + setup_.map->stream_words + 8 * in.stream->ordinal;
+  std::byte* at = setup_.engine->fabric().own().data() +
+                  setup_.map->stream_word(setup_.step, in.stream->ordinal);
   transport::publish(reinterpret_cast<std::uint64_t*>(at),
                      (setup_.step << 32) | static_cast<std::uint64_t>(records));
   for (auto part = lane.begin(); part != end; ++part) tell_readers(**part);

@@ -5,7 +5,10 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include "base/checked.hpp"
 #include "base/fail.hpp"
 
 namespace railwave::exec {
@@ -21,16 +24,21 @@ class RankEngine::Port : public transport::RailSink {
     return engine_.place(rail_, frame);
   }
   void arrived(const FrameHeader& frame) override { engine_.arrived(rail_, frame); }
-  void sent(std::uint64_t token) override {
-    --engine_.unsent_;
-    if (token != 0 && engine_.handler_ != nullptr) engine_.handler_->sent(rail_, token);
-  }
+  void sent(std::uint64_t token) override { engine_.sent(rail_, token); }
   void lost(RankId peer, const Error& why) override { engine_.lost(peer, why); }
 
  private:
   RankEngine& engine_;
   RailId rail_;
 };
+
+namespace {
+
+// What a rail is given as token: the frame's step and the sender's token.
+constexpr int kTokenBits = 24;
+constexpr std::uint64_t kWakeTag = ~std::uint64_t{0};
+
+}  // namespace
 
 RankEngine::RankEngine(Parts parts) : parts_(std::move(parts)) {}
 
@@ -49,6 +57,12 @@ Result<std::unique_ptr<RankEngine>> RankEngine::create(Parts parts) {
 }
 
 Status RankEngine::watch_all() {
+  wake_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_) {
+    return fail(ErrorCode::ResourceExhausted, parts_.self, "eventfd",
+                "no descriptor is left; raise `ulimit -n`");
+  }
+  RAILWAVE_TRY(loop_.watch(wake_.get(), kWakeTag));
   RAILWAVE_TRY(loop_.watch(parts_.fabric->wait_fd(), 0));
   ports_.resize(parts_.rails.size());
   for (std::size_t r = 0; r < parts_.rails.size(); ++r) {
@@ -66,16 +80,23 @@ bool RankEngine::is_ours(const FrameHeader& frame) const {
          frame.source < static_cast<std::uint32_t>(parts_.topology.ranks());
 }
 
-FrameHandler* RankEngine::handler_of(const FrameHeader& frame) {
+FrameHandler* RankEngine::handler_of(std::uint64_t step) const {
+  for (const OpenStep& open : open_) {
+    if (open.step == step) return open.handler;
+  }
+  return nullptr;
+}
+
+FrameHandler* RankEngine::handler_of(const FrameHeader& frame) const {
   if (!is_ours(frame)) return nullptr;
   if (frame.kind == FrameKind::Hello || frame.kind == FrameKind::Header) return control_;
-  return handler_ != nullptr && frame.step == open_step_ ? handler_ : nullptr;
+  return handler_of(frame.step);
 }
 
 bool RankEngine::is_early(const FrameHeader& frame) const {
   // Nobody can be further ahead: to send records of a step a peer needs this rank's header of it,
-  // which is given after the step before has been closed.
-  return is_ours(frame) && handler_ == nullptr && frame.step == closed_step_ + 1;
+  // which is given when the step before has been opened, if it ever is.
+  return is_ours(frame) && frame.step == next_step_;
 }
 
 bool RankEngine::is_kept(const FrameHeader& frame) const {
@@ -110,25 +131,25 @@ void RankEngine::complete(std::list<Early>::iterator kept) {
   if (is_early(kept->frame)) return;
   const Early early = std::move(*kept);
   early_.erase(kept);
-  if (handler_of(early.frame) != nullptr) hand_over(early);
+  if (FrameHandler* handler = handler_of(early.frame)) hand_over(early, *handler);
 }
 
-void RankEngine::hand_over(const Early& early) {
+void RankEngine::hand_over(const Early& early, FrameHandler& handler) {
   if (!early.payload.empty()) {
-    const std::span<std::byte> where = handler_->place(early.rail, early.frame);
+    const std::span<std::byte> where = handler.place(early.rail, early.frame);
     if (where.size() != early.payload.size()) return;
     std::memcpy(where.data(), early.payload.data(), where.size());
   }
-  handler_->arrived(early.rail, early.frame);
+  handler.arrived(early.rail, early.frame);
 }
 
 void RankEngine::open_step(std::uint64_t step, FrameHandler* handler) {
-  open_step_ = step;
-  handler_ = handler;
+  open_.push_back({step, handler});
+  next_step_ = std::max(next_step_, step + 1);
   // References stay valid: a rail may still be writing into a kept payload.
   for (auto early = early_.begin(); early != early_.end();) {
     if (early->frame.step == step && early->complete) {
-      hand_over(*early);
+      hand_over(*early, *handler);
       early = early_.erase(early);
     } else {
       ++early;
@@ -137,11 +158,35 @@ void RankEngine::open_step(std::uint64_t step, FrameHandler* handler) {
 }
 
 void RankEngine::close_step(std::uint64_t step) {
-  handler_ = nullptr;
-  closed_step_ = std::max(closed_step_, step);
+  std::erase_if(open_, [&](const OpenStep& open) { return open.step == step; });
+  next_step_ = std::max(next_step_, step + 1);
   // A rail may still write into one that is not complete.
   std::erase_if(early_,
                 [&](const Early& early) { return early.frame.step <= step && early.complete; });
+}
+
+std::int64_t& RankEngine::count_unsent(std::uint64_t step) {
+  for (Unsent& unsent : unsent_) {
+    if (unsent.step == step) return unsent.frames;
+  }
+  return unsent_.emplace_back(Unsent{step, 0}).frames;
+}
+
+std::int64_t RankEngine::unsent(std::uint64_t step) const {
+  for (const Unsent& unsent : unsent_) {
+    if (unsent.step == step) return unsent.frames;
+  }
+  return 0;
+}
+
+void RankEngine::sent(RailId rail, std::uint64_t token) {
+  const std::uint64_t step = token >> kTokenBits;
+  if (--count_unsent(step) == 0) {
+    std::erase_if(unsent_, [&](const Unsent& unsent) { return unsent.step == step; });
+  }
+  const std::uint64_t own = token & ((std::uint64_t{1} << kTokenBits) - 1);
+  if (own == 0) return;
+  if (FrameHandler* handler = handler_of(step)) handler->sent(rail, own);
 }
 
 Status RankEngine::send(RailId rail, FrameHeader frame, std::span<const std::byte> payload,
@@ -152,9 +197,14 @@ Status RankEngine::send(RailId rail, FrameHeader frame, std::span<const std::byt
   frame.rail = static_cast<std::uint16_t>(rail.value);
   frame.bytes = payload.size();
   const RankId peer(static_cast<std::int32_t>(frame.destination));
-  Status queued = parts_.rails[rail.index()]->send(peer, frame, payload, token);
-  if (!queued && departures_ && queued.error().code == ErrorCode::PeerFailed) return {};
-  if (queued) ++unsent_;
+  RAILWAVE_CHECK(token >> kTokenBits == 0, "%llu", static_cast<unsigned long long>(token));
+  // Counted before it is queued: a rail may say at once that it is through.
+  ++count_unsent(frame.step);
+  Status queued =
+      parts_.rails[rail.index()]->send(peer, frame, payload, frame.step << kTokenBits | token);
+  if (queued) return queued;
+  --count_unsent(frame.step);
+  if (departures_ && queued.error().code == ErrorCode::PeerFailed) return {};
   return queued;
 }
 
@@ -196,11 +246,20 @@ bool RankEngine::arm_all() {
   return armed;
 }
 
-Status RankEngine::sleep(Deadline deadline, bool& expired) {
+Result<bool> RankEngine::sleep_until(Deadline deadline) {
+  if (!arm_all()) return false;
   const auto ready = loop_.wait(deadline);
   if (!ready) return fail(ready.error());
-  expired = ready->empty();
-  return {};
+  if (std::find(ready->begin(), ready->end(), kWakeTag) != ready->end()) {
+    std::uint64_t wakes = 0;
+    (void)::read(wake_.get(), &wakes, sizeof(wakes));
+  }
+  return ready->empty();
+}
+
+void RankEngine::wake() {
+  const std::uint64_t one = 1;
+  (void)::write(wake_.get(), &one, sizeof(one));
 }
 
 Status RankEngine::run(const Wait& wait) {
@@ -209,10 +268,11 @@ Status RankEngine::run(const Wait& wait) {
     const Result<bool> done = wait.advance();
     if (!done) return fail(done.error());
     if (*done) return {};
-    // Before arm_all(): a rail that is never at rest must not hide the deadline.
+    // Before the rails are armed: one that is never at rest must not hide the deadline.
     if (expired || Clock::now() >= wait.deadline) return fail(wait.late());
-    if (!arm_all()) continue;
-    RAILWAVE_TRY(sleep(wait.deadline, expired));
+    const Result<bool> slept = sleep_until(wait.deadline);
+    if (!slept) return fail(slept.error());
+    expired = *slept;
   }
 }
 

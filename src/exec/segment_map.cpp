@@ -77,30 +77,35 @@ SegmentMap SegmentMap::of(const Topology& topology, const Limits& limits, RankId
   }
   const auto header =
       static_cast<std::int64_t>(step_header_bytes(topology.nodes(), topology.ranks()));
+  const std::int64_t phases = limits.phases;
   Bump bump;
   SegmentMap map;
-  map.header_word = bump.take(8 * 4);
+  map.phases = phases;
+  map.rails = rails;
+  map.nodes = nodes;
+  map.lanes = std::max(forth.streams, back.streams);
+  map.header_word = bump.take(8 * (3 + phases));
   map.rows_word = map.header_word + 8 * 2;
-  map.read_word = map.header_word + 8 * 3;
-  map.level_words = bump.take(8 * rails);
-  map.heard_words = bump.take(8 * rails * nodes);
+  map.read_words = map.header_word + 8 * 3;
+  map.level_words = bump.take(8 * phases * rails);
+  map.heard_words = bump.take(8 * phases * rails * nodes);
   map.remote_words = bump.take(8 * 2 * nodes);
   map.absent_words = bump.take(8 * 2 * nodes);
-  map.stream_words = bump.take(8 * std::max(forth.streams, back.streams));
+  map.stream_words = bump.take(8 * phases * map.lanes);
   map.header_stride = round_up(header, kLine);
   map.header = bump.take(2 * map.header_stride);
   map.remote_stride = round_up(most_ranks * header, kLine);
   map.remote = bump.take(2 * nodes * map.remote_stride);
-  map.rows_place = bump.take(2 * kLine);
+  map.rows_place = bump.take((phases + 1) * kLine);
   map.metas =
       round_up(std::max(limits.max_tokens, limits.max_recv_rows) * limits.max_row_bytes, kLine);
   const std::int64_t groups = std::min<std::int64_t>(nodes, limits.max_top_k);
   const std::int64_t metas = limits.max_tokens * groups * record_meta_bytes(limits.max_top_k);
   const std::int64_t weights = limits.max_recv_rows * limits.max_top_k * 4;
   map.rows_stride = round_up(map.metas + std::max(metas, weights), kLine);
-  map.rows = bump.take(2 * map.rows_stride);
+  map.rows = bump.take((phases + 1) * map.rows_stride);
   map.stage_bytes = std::max(forth.bytes, back.bytes);
-  map.stage = bump.take(map.stage_bytes);
+  map.stage = bump.take(phases * map.stage_bytes);
   map.arena = bump.take(limits.shared_bytes);
   map.bytes = bump.used();
   return map;

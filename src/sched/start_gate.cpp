@@ -7,8 +7,8 @@
 
 namespace railwave::sched {
 
-StartGate::StartGate(StartPolicy policy, GateShape shape)
-    : policy_(policy), shape_(std::move(shape)) {
+StartGate::StartGate(StartPolicy policy, GateShape shape, bool tell_last)
+    : policy_(policy), shape_(std::move(shape)), tell_last_(tell_last) {
   for (const auto& planned : shape_.incoming) {
     level_.push_back(planned.empty() ? shape_.windows : LevelCounter(planned).level());
   }
@@ -40,7 +40,12 @@ std::vector<NodeId> StartGate::to_tell(int before) const {
   const int now = level(shape_.self);
   std::vector<NodeId> out;
   if (now <= before || policy_ == StartPolicy::Free) return out;
+  const bool tell_all = tell_last_ && now == shape_.windows;
   for (std::size_t n = 0; n < level_.size(); ++n) {
+    if (tell_all) {
+      if (NodeId(n) != shape_.self) out.emplace_back(n);
+      continue;
+    }
     if (policy_ == StartPolicy::Grant) {
       // Several windows at once where each driver of the rail has its own: all their senders wait.
       if (sends_within(NodeId(n), before + 1, now)) out.emplace_back(n);

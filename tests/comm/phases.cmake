@@ -9,3 +9,4 @@ target_compile_definitions(random_phases_test
                            PRIVATE RAILWAVE_RANDOM_PHASES_BY_DEFAULT=${random_phases})
 railwave_test(group_edges_test SOURCES group_edges_test.cpp ROOMS comm LABELS loopback)
 railwave_test(group_ends_test SOURCES group_ends_test.cpp ROOMS base comm LABELS loopback)
+railwave_test(async_test SOURCES async_test.cpp ROOMS base comm LABELS loopback)

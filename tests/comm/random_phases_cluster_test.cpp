@@ -46,6 +46,11 @@ void run_phase(cases::Rank& rank, const std::vector<std::string>& words) {
     ASSERT_FALSE(wrong) << *wrong;
     bits.add(std::as_bytes(std::span(&hash, 1)));
   });
+  if (testing::Test::HasFailure()) return;
+  rank.doing("two phases at once");
+  const auto wrong = phases::check_together(*group, rank.self, shape,
+                                            {railwave::Path::Joint, railwave::Path::Native});
+  ASSERT_FALSE(wrong) << "together, " << *wrong;
 }
 
 int phase_count() {

@@ -18,7 +18,8 @@ int phase_count() {
   return asked != nullptr ? std::atoi(asked) : RAILWAVE_RANDOM_PHASES_BY_DEFAULT;
 }
 
-/// All four paths and a planner of others on one group; the bits must be the same on all of them.
+/// All four paths and a planner of others on one group, then three of them under way at once; the
+/// bits must be the same.
 void run_shape(const phases::Shape& shape, Path other, const world::Options& options = {}) {
   const auto topology = Topology::create(shape.cluster);
   ASSERT_TRUE(topology) << to_string(topology.error());
@@ -37,6 +38,11 @@ void run_shape(const phases::Shape& shape, Path other, const world::Options& opt
           if (path == Path::Native) first = hash;
           EXPECT_EQ(hash, first) << "path " << to_string(path);
         }
+        std::vector<std::uint64_t> hashes;
+        const auto wrong = phases::check_together(*group, self, shape,
+                                                  {Path::Joint, other, Path::Native}, &hashes);
+        ASSERT_FALSE(wrong) << "together, " << *wrong;
+        for (const std::uint64_t hash : hashes) EXPECT_EQ(hash, first) << "together";
       },
       options);
 }

@@ -1,5 +1,6 @@
 // One group for a long time on an emulated cluster: random shapes, types, layouts and paths, two
-// handles at a time, every row and every sum checked; and nothing of what a process holds grows.
+// handles at a time, waited for one after the other or under way at once, every row and every sum
+// checked; and nothing of what a process holds grows.
 // 60 s, or half an hour for those who ask for long tests (set by the build); RAILWAVE_SOAK_SECONDS
 // says otherwise.
 #include <algorithm>
@@ -79,6 +80,7 @@ phases::Shape full_step(const phases::Shape& group, int expert, RowLayout layout
 
 railwave::CommunicatorOptions settings_of(const phases::Shape& group, railwave::RankId self) {
   auto options = phases::options_of(group, self);
+  options.phases_in_flight = 2;
   options.max_top_k = 8;
   options.widest_dtype = railwave::DType::FP32;
   const auto ranks = static_cast<std::int64_t>(group.model.node_of_rank.size());
@@ -100,15 +102,22 @@ class Phase {
         check_(group, self, shape_, taking_) {}
   Phase(const Phase&) = delete;
   Phase& operator=(const Phase&) = delete;
-  /// What is done to the two phases of a pair, in this order: 'd'ispatch, 'r'epeat, 'c'ombine.
-  phases::Wrong take(char step) {
-    return step == 'd' ? check_.dispatch() : step == 'r' ? check_.repeat() : check_.combine();
+  /// What is done to the two phases of a pair, in this order: 'd'ispatch, 'r'epeat, 'c'ombine;
+  /// `overlaps`: it is only begun, and ended before the phase's next one.
+  phases::Wrong take(char step, bool overlaps) {
+    if (auto wrong = end()) return wrong;
+    if (!overlaps) return check_.take(step);
+    under_way_ = true;
+    return check_.begin(step);
   }
+  /// Of what is under way, if anything is.
+  phases::Wrong end() { return std::exchange(under_way_, false) ? check_.end() : std::nullopt; }
 
  private:
   phases::Shape shape_;
   phases::Taking taking_;
   phases::PhaseCheck check_;
+  bool under_way_ = false;
 };
 
 /// Orders of the steps of phases A (upper case) and B.
@@ -119,13 +128,17 @@ int run_pair(railwave::Communicator& group, railwave::RankId self, const phases:
   Phase a(group, self, random_step(common, 2 * pair));
   Phase b(group, self, random_step(common, 2 * pair + 1));
   const auto order = kOrders[phases::mix(pair) % kOrders.size()];
+  const bool overlaps = phases::mix(pair + 7'000'000) % 2 == 0;
+  phases::Wrong wrong;
   for (const char step : order) {
     const bool first = step < 'a';
-    const auto wrong = first ? a.take(static_cast<char>(step - 'A' + 'a')) : b.take(step);
-    if (wrong) ADD_FAILURE() << *wrong << ", pair " << pair << " in order " << order;
-    if (wrong) return 0;
+    if (wrong) break;
+    wrong = first ? a.take(static_cast<char>(step - 'A' + 'a'), overlaps) : b.take(step, overlaps);
   }
-  return static_cast<int>(order.size());
+  if (!wrong) wrong = a.end();
+  if (!wrong) wrong = b.end();
+  if (wrong) ADD_FAILURE() << *wrong << ", pair " << pair << " in order " << order;
+  return wrong ? 0 : static_cast<int>(order.size());
 }
 
 /// The largest steps first: what grows to the largest step has grown before the measurement.

@@ -50,6 +50,7 @@ struct Sizes {
   int64_t tokens, recv_rows, row, meta;
   int top_k;
   int64_t shared;
+  int64_t phases;
 };
 
 struct Stage {
@@ -89,16 +90,17 @@ int64_t segment_of(const Plain& c, const Sizes& z, int node, int local) {
   const int64_t header = 48 + 4 * (nodes + c.all());
   const int64_t most = *std::max_element(c.ranks.begin(), c.ranks.end());
   int64_t sum = 0;
-  for (const int64_t words : {int64_t{4}, int64_t{c.rails}, c.rails * nodes, 2 * nodes, 2 * nodes,
-                              std::max(forth.streams, back.streams)}) {
+  const int64_t d = z.phases;
+  for (const int64_t words : {3 + d, d * c.rails, d * c.rails * nodes, 2 * nodes, 2 * nodes,
+                              d * std::max(forth.streams, back.streams)}) {
     sum += up(8 * words);
   }
-  sum += 2 * 64;  // where rows lie
+  sum += (d + 1) * 64;  // where rows lie
   sum += 2 * up(header) + 2 * nodes * up(most * header);
-  sum += 2 * up(up(std::max(z.tokens, z.recv_rows) * z.row) +
-                std::max(z.tokens * std::min<int64_t>(nodes, z.top_k) * z.meta,
-                         4 * z.recv_rows * z.top_k));
-  return sum + std::max(forth.bytes, back.bytes) + up(z.shared);
+  sum += (d + 1) * up(up(std::max(z.tokens, z.recv_rows) * z.row) +
+                      std::max(z.tokens * std::min<int64_t>(nodes, z.top_k) * z.meta,
+                               4 * z.recv_rows * z.top_k));
+  return sum + d * std::max(forth.bytes, back.bytes) + up(z.shared);
 }
 
 Sizes sizes_of(const CommunicatorOptions& o) {
@@ -108,7 +110,8 @@ Sizes sizes_of(const CommunicatorOptions& o) {
           std::max(o.max_hidden * element_bytes(o.widest_dtype), fp8),
           up(8 + 12 * o.max_top_k, 8),
           o.max_top_k,
-          o.shared_bytes};
+          o.shared_bytes,
+          o.phases_in_flight};
 }
 
 int64_t slots_of(const Plain& c, const CommunicatorOptions& o, int node, int local) {
@@ -133,6 +136,11 @@ CommunicatorOptions options(int64_t tokens, int64_t hidden, DType dtype, int top
   return o;
 }
 
+CommunicatorOptions with_phases(int phases, CommunicatorOptions o) {
+  o.phases_in_flight = phases;
+  return o;
+}
+
 struct Size {
   Plain cluster;
   CommunicatorOptions options;
@@ -143,8 +151,9 @@ const std::vector<Size>& sizes() {
       {{{8, 8, 8, 8}, 8}, options(4096, 7168, DType::BF16, 8, 32 * 4096)},  // the page's example
       {{{8, 8, 8, 8}, 8}, options(4096, 7168, DType::BF16, 8, 8192)},
       {{{2, 5, 3}, 4}, options(37, 130, DType::FP32, 3, 370, 1000)},  // nothing divides anything
-      {{{4}, 2}, options(100, 64, DType::BF16, 2, 400)},              // one node
-      {{{1, 1}, 1}, options(37, 3, DType::BF16, 2, 5)},  // fp8 rows and weights take the most
+      {{{2, 5, 3}, 4}, with_phases(3, options(37, 130, DType::FP32, 3, 370, 1000))},
+      {{{4}, 2}, options(100, 64, DType::BF16, 2, 400)},  // one node
+      {{{1, 1}, 1}, options(37, 3, DType::BF16, 2, 5)},   // fp8 rows and weights take the most
       // 2^31 + 6144 bytes of rows
       {{{1, 1}, 1}, options(149'797, 7168, DType::BF16, 1, 2 * 149'797)}};
   return all;
@@ -175,6 +184,10 @@ TEST(Workspace, WorkedExample) {
   ASSERT_TRUE(said);
   EXPECT_EQ(said->segment, 416'035'904);
   EXPECT_EQ(said->send_slots, 262'144);
+  const auto two = railwave::workspace_size(
+      *Topology::uniform(4, 8, 8), with_phases(2, options(4096, 7168, DType::BF16, 8, 8192)));
+  ASSERT_TRUE(two);
+  EXPECT_EQ(two->segment, 712'914'368);
 }
 
 TEST(Workspace, RefusesARankThatIsNone) {
@@ -186,7 +199,7 @@ TEST(Workspace, RefusesARankThatIsNone) {
 }
 
 TEST(Workspace, IsSaidByTheGroup) {
-  for (const Size& size : {sizes()[2], sizes()[3]}) {
+  for (const Size& size : {sizes()[2], sizes()[3], sizes()[4]}) {
     const auto topology = Topology::create({size.cluster.ranks, size.cluster.rails});
     const auto placement = *Placement::contiguous(topology->ranks(), topology->ranks());
     const auto of = [&](RankId self) {

@@ -108,14 +108,14 @@ class PhaseFrames : public testing::Test {
   /// Runs the phase; `hand` is called once, when it has begun.
   Status run(const std::function<void()>& hand, int milliseconds) {
     bool begun = false;
-    return phase_->run(
-        source_,
-        [&] {
-          if (!begun) hand();
-          begun = true;
-          return true;
-        },
-        in_ms(milliseconds));
+    const auto read = [&] {
+      if (!begun) hand();
+      begun = true;
+      return true;
+    };
+    phase_->open(source_);
+    return cluster_.engine(1).run({[&] { return phase_->advance(read); },
+                                   [&] { return phase_->late(); }, in_ms(milliseconds)});
   }
   [[nodiscard]] const Stream& inbound() const { return phase_->streams().inbound.front(); }
   [[nodiscard]] int byte_at(std::int64_t record) const {

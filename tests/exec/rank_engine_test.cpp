@@ -1,8 +1,10 @@
 // Which frames an engine keeps, hands over, refuses; how its waits end. Both ranks in one thread.
 #include "exec/rank_engine.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <map>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -60,7 +62,7 @@ class RankEngineTest : public testing::Test {
   void send(const FrameHeader& frame, std::size_t bytes = 24) {
     payload_.assign(bytes, std::byte{static_cast<unsigned char>(frame.first_record + 1)});
     ASSERT_TRUE(sender_.send(RailId(0), frame, payload_, 0));
-    run(sender_, [this] { return sender_.unsent() == 0; });
+    run(sender_, [&] { return sender_.unsent(frame.step) == 0; });
     pump(receiver_);
   }
   static void run(RankEngine& engine, const std::function<bool()>& done) {
@@ -119,12 +121,49 @@ TEST_F(RankEngineTest, RefusesFramesOfClosedAndOfFarSteps) {
   Recorder step;
   receiver_.open_step(5, &step);
   EXPECT_EQ(step.frames.size(), 1U);
-  send(records(6, 0));
+  send(records(7, 0));
   EXPECT_EQ(receiver_.rail(RailId(0)).refused(), 5U);
   receiver_.close_step(5);
-  Recorder next;
-  receiver_.open_step(6, &next);
-  EXPECT_TRUE(next.frames.empty());
+  send(records(5, 0));
+  EXPECT_EQ(receiver_.rail(RailId(0)).refused(), 6U);
+}
+
+TEST_F(RankEngineTest, HandsFramesOfSeveralOpenStepsToTheirHandlers) {
+  Recorder first;
+  receiver_.open_step(1, &first);
+  send(records(2, 7));  // early: step 2 is not open
+  Recorder second;
+  receiver_.open_step(2, &second);
+  send(records(1, 8));
+  send(records(2, 9));
+  ASSERT_EQ(first.frames.size(), 1U);
+  EXPECT_EQ(first.frames[0].first_record, 8U);
+  ASSERT_EQ(second.frames.size(), 2U);
+  EXPECT_EQ(second.frames[0].first_record, 7U);
+  receiver_.close_step(2);  // the newer one may end first
+  send(records(1, 10));
+  EXPECT_EQ(first.frames.size(), 2U);
+  EXPECT_EQ(receiver_.rail(RailId(0)).refused(), 0U);
+  send(records(2, 11));
+  EXPECT_EQ(receiver_.rail(RailId(0)).refused(), 1U);
+}
+
+TEST_F(RankEngineTest, IsWokenFromASleepByAnyThread) {
+  std::thread waker([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    receiver_.wake();
+  });
+  const auto begin = railwave::Clock::now();
+  for (bool woken = false; !woken;) {
+    const Result<bool> expired = receiver_.sleep_until(in_ms(20'000));
+    ASSERT_TRUE(expired);
+    ASSERT_FALSE(*expired);
+    woken = railwave::Clock::now() - begin >= std::chrono::milliseconds(20);
+  }
+  waker.join();
+  const Result<bool> again = receiver_.sleep_until(in_ms(20));
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(*again) << "one wake ends one sleep";
 }
 
 TEST_F(RankEngineTest, ForgetsWhatItKeptOfAStepThatFails) {
@@ -184,8 +223,9 @@ TEST_F(RankEngineTest, TellsTheHandlerOfTokensOtherThanZero) {
   payload_.assign(8, std::byte{});
   ASSERT_TRUE(sender_.send(RailId(0), records(1, 0), payload_, 5));
   ASSERT_TRUE(sender_.send(RailId(0), records(1, 1), payload_, 0));
-  EXPECT_EQ(sender_.unsent(), 2);
-  run(sender_, [this] { return sender_.unsent() == 0; });
+  EXPECT_EQ(sender_.unsent(1), 2);
+  EXPECT_EQ(sender_.unsent(2), 0) << "counted by step";
+  run(sender_, [this] { return sender_.unsent(1) == 0; });
   EXPECT_EQ(step.tokens, (std::vector<std::uint64_t>{5}));
 }
 

@@ -283,9 +283,32 @@ TEST(Streams, OneNodeHasNone) {
   EXPECT_TRUE(streams.outbound.empty());
 }
 
+/// Of steps that may be under way at once none finds the other's words, rows or stage.
+TEST(SegmentMap, StepsUnderWayLieApart) {
+  for (const int phases : {1, 2, 3}) {
+    Case c = draw(7, railwave::Path::Joint, false);
+    c.limits.phases = phases;
+    const SegmentMap map = SegmentMap::of(c.topology, c.limits, RankId(0));
+    for (std::uint64_t step = 1; step <= 7; ++step) {
+      for (std::uint64_t later = step + 1; later <= step + static_cast<std::uint64_t>(phases);
+           ++later) {
+        EXPECT_GE(std::abs(map.rows_of(step) - map.rows_of(later)), map.rows_stride);
+        EXPECT_NE(map.rows_place_of(step), map.rows_place_of(later));
+        if (later == step + static_cast<std::uint64_t>(phases)) continue;  // `step` is over then
+        EXPECT_GE(std::abs(map.stage_of(step) - map.stage_of(later)), map.stage_bytes);
+        EXPECT_NE(map.read_word(step), map.read_word(later));
+        EXPECT_NE(map.level_word(step, RailId(0)), map.level_word(later, RailId(0)));
+        EXPECT_NE(map.stream_word(step, 0), map.stream_word(later, 0));
+      }
+    }
+  }
+}
+
 TEST(SegmentMap, RegionsFollowEachOtherWithoutOverlap) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    const Case c = draw(seed, railwave::Path::Joint, false);
+    Case c = draw(seed, railwave::Path::Joint, false);
+    c.limits.phases = 1 + static_cast<int>(seed % 3);
+    const std::int64_t phases = c.limits.phases;
     const SegmentMap map = SegmentMap::of(c.topology, c.limits, RankId(0));
     const std::int64_t n = c.topology.nodes();
     const std::int64_t r = c.topology.rails();
@@ -293,11 +316,13 @@ TEST(SegmentMap, RegionsFollowEachOtherWithoutOverlap) {
         railwave::exec::step_header_bytes(c.topology.nodes(), c.topology.ranks()));
     const auto words = [](std::int64_t count) { return 8 * count; };
     EXPECT_EQ(map.rows_word, map.header_word + words(2));
-    EXPECT_GE(map.level_words, map.rows_word + words(1));
-    EXPECT_GE(map.heard_words, map.level_words + words(r));
-    EXPECT_GE(map.remote_words, map.heard_words + words(r * n));
+    EXPECT_EQ(map.read_words, map.rows_word + words(1));
+    EXPECT_GE(map.level_words, map.read_words + words(phases));
+    EXPECT_GE(map.heard_words, map.level_words + words(phases * r));
+    EXPECT_GE(map.remote_words, map.heard_words + words(phases * r * n));
     EXPECT_GE(map.absent_words, map.remote_words + words(2 * n));
     EXPECT_GE(map.stream_words, map.absent_words + words(2 * n));
+    EXPECT_GE(map.header, map.stream_words + words(phases * map.lanes));
     EXPECT_GE(map.header_stride, header);
     EXPECT_GE(map.remote, map.header + 2 * map.header_stride);
     EXPECT_GE(map.rows, map.remote + 2 * n * map.remote_stride);
@@ -305,8 +330,9 @@ TEST(SegmentMap, RegionsFollowEachOtherWithoutOverlap) {
     const std::int64_t groups = std::min<std::int64_t>(n, kTopK);
     EXPECT_GE(map.rows_stride,
               map.metas + kMostTokens * groups * railwave::exec::record_meta_bytes(kTopK));
-    EXPECT_GE(map.stage, map.rows + 2 * map.rows_stride);
-    EXPECT_GE(map.bytes, map.stage + map.stage_bytes);
+    EXPECT_GE(map.rows, map.rows_place + (phases + 1) * 64);
+    EXPECT_GE(map.stage, map.rows + (phases + 1) * map.rows_stride);
+    EXPECT_GE(map.bytes, map.stage + phases * map.stage_bytes);
     for (int node = 0; node < n; ++node) {
       EXPECT_GE(map.remote_stride, header * c.topology.ranks_at(NodeId(node)));
     }

@@ -1,5 +1,6 @@
 // One rank's part of a random phase, checked against the reference to the bit: a dispatch, its
-// combine, and the dispatch once more by its handle.
+// combine, and the dispatch once more by its handle; waited for, or begun and ended, so that others
+// are under way at the same time.
 #pragma once
 
 #include <algorithm>
@@ -7,9 +8,11 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,15 +45,43 @@ class PhaseCheck {
 
   /// The steps one after the other; the repetition for every other seed only.
   Wrong run() {
-    if (Wrong wrong = dispatch()) return wrong;
-    if (Wrong wrong = combine()) return wrong;
-    if (s_.seed % 2 == 0) return std::nullopt;
-    if (Wrong wrong = repeat()) return wrong;
-    return combine();
+    for (const char step : steps()) {
+      if (Wrong wrong = take(step)) return wrong;
+    }
+    return std::nullopt;
   }
-  /// Steps of other phases may come between these. REQUIRES: dispatch() before the two others.
-  Wrong dispatch() {
+  /// 'd'ispatch, 'c'ombine, 'r'epeat the dispatch. Steps of other phases may come between these.
+  [[nodiscard]] std::string_view steps() const { return s_.seed % 2 == 0 ? "dc" : "dcrc"; }
+  /// One step, waited for.
+  Wrong take(char step) {
     taking_.before();
+    if (step == 'c') return check_combined(group_.combine(combine_input()));
+    return check_dispatched(group_.dispatch(step == 'd' ? fresh_input() : repeat_input()));
+  }
+  /// The same in two parts. What is under way in between is the caller's choice.
+  Wrong begin(char step) {
+    taking_.before();
+    if (step == 'c') {
+      auto ticket = group_.combine_async(combine_input());
+      if (!ticket) return said(to_string(ticket.error()));
+      combining_ = std::move(*ticket);
+    } else {
+      auto ticket = group_.dispatch_async(step == 'd' ? fresh_input() : repeat_input());
+      if (!ticket) return said(to_string(ticket.error()));
+      dispatching_ = std::move(*ticket);
+    }
+    return std::nullopt;
+  }
+  Wrong end() {
+    if (combining_.valid()) return check_combined(combining_.wait());
+    return check_dispatched(dispatching_.wait());
+  }
+  /// Of all that came out.
+  [[nodiscard]] std::uint64_t hash() const { return hash_; }
+
+ private:
+  railwave::DispatchArguments fresh_input() {
+    round_ = 0;
     railwave::DispatchArguments in = input(0);
     in.top_k = m_.top_k;
     in.topk_idx = m_.idx[self_.index()];
@@ -62,30 +93,22 @@ class PhaseCheck {
     in.windows = s_.windows;
     in.layout = s_.layout;
     in.expert_alignment = s_.alignment;
-    const auto received = group_.dispatch(in);
-    if (!received) return said(to_string(received.error()));
-    std::fill(x_.bytes.begin(), x_.bytes.end(), std::byte{0xff});
-    handle_ = received->handle;
-    return check_received(*received, 0);
-  }
-  Wrong combine() {
-    taking_.before();
-    return combine(handle_);
+    return in;
   }
   /// The dispatch once more by its handle, with other rows.
-  Wrong repeat() {
-    taking_.before();
+  railwave::DispatchArguments repeat_input() {
+    round_ = 1;
     railwave::DispatchArguments again = input(1);
     again.handle = handle_;
-    const auto repeated = group_.dispatch(again);
-    if (!repeated) return said(to_string(repeated.error()));
-    handle_ = repeated->handle;
-    return check_received(*repeated, 1);
+    return again;
   }
-  /// Of all that came out.
-  [[nodiscard]] std::uint64_t hash() const { return hash_; }
-
- private:
+  Wrong check_dispatched(const railwave::Result<railwave::Received>& received) {
+    if (!received) return said(to_string(received.error()));
+    // The rows are this rank's again: nobody reads them any more.
+    std::fill(x_.bytes.begin(), x_.bytes.end(), std::byte{0xff});
+    handle_ = received->handle;
+    return check_received(*received, round_);
+  }
   /// Memory of one input: in two seeds of three the group's, which is read in place.
   struct Room {
     std::vector<std::byte> own;
@@ -215,44 +238,45 @@ class PhaseCheck {
   }
 
   /// Rows of the experts, and weights that nobody but the owner of a slot has.
-  Wrong combine(const railwave::Handle& handle) {
+  railwave::CombineArguments combine_input() {
     const int width = width_of(m_.type);
-    const Room back = room(rows_.size() * static_cast<std::size_t>(m_.hidden * width));
-    std::fill(back.bytes.begin(), back.bytes.end(), std::byte{0xff});  // NaN in padding
-    std::vector<float> weights;
+    back_ = room(rows_.size() * static_cast<std::size_t>(m_.hidden * width));
+    std::fill(back_.bytes.begin(), back_.bytes.end(), std::byte{0xff});  // NaN in padding
+    back_weights_.clear();
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const auto [source, token, slot] = rows_[i];
       for (int h = 0; source >= 0 && h < m_.hidden; ++h) {
-        store(back.bytes.data() + i * static_cast<std::size_t>(m_.hidden * width), h,
+        store(back_.bytes.data() + i * static_cast<std::size_t>(m_.hidden * width), h,
               expert_value(p_, source, token, slot, h), m_.type);
       }
       for (int k = 0; k < (expert_major_ ? 1 : m_.top_k); ++k) {
         const int own = expert_major_ ? slot : k;
         const bool mine = source >= 0 && m_.rank_of(source, token, own) == p_;
-        weights.push_back(mine ? weight_of(source, 1, token * m_.top_k + own) : 0.0F);
+        back_weights_.push_back(mine ? weight_of(source, 1, token * m_.top_k + own) : 0.0F);
       }
     }
-    std::vector<std::byte> out(static_cast<std::size_t>(tokens() * m_.hidden * width),
-                               std::byte{0xa5});
-    std::vector<float> out_weights(static_cast<std::size_t>(tokens() * m_.top_k), -1.0F);
+    out_.assign(static_cast<std::size_t>(tokens() * m_.hidden * width), std::byte{0xa5});
+    out_weights_.assign(static_cast<std::size_t>(tokens() * m_.top_k), -1.0F);
     railwave::CombineArguments co;
-    co.handle = handle;
-    co.x = back.bytes.data();
+    co.handle = handle_;
+    co.x = back_.bytes.data();
     co.rows = static_cast<std::int64_t>(rows_.size());
     co.hidden = m_.hidden;
     co.dtype = dtype_of(m_.type);
-    co.out = out;
+    co.out = out_;
     co.apply_weights = s_.apply_weights;
     co.return_weights = s_.return_weights;
-    if (s_.apply_weights || s_.return_weights) co.topk_weights = weights;
-    if (s_.return_weights) co.out_topk_weights = out_weights;
-    const auto combined = group_.combine(co);
+    if (s_.apply_weights || s_.return_weights) co.topk_weights = back_weights_;
+    if (s_.return_weights) co.out_topk_weights = out_weights_;
+    return co;
+  }
+  Wrong check_combined(const railwave::Result<railwave::PhaseReport>& combined) {
     if (!combined) return said(to_string(combined.error()));
     // The rows are this rank's again: nobody reads them any more.
-    std::fill(back.bytes.begin(), back.bytes.end(), std::byte{0xff});
-    for (const std::byte b : out) hash_ = mix(hash_ ^ static_cast<std::uint64_t>(b));
-    if (s_.return_weights && out_weights != expected_weights()) return said("wrong weights back");
-    return check_sums(out);
+    std::fill(back_.bytes.begin(), back_.bytes.end(), std::byte{0xff});
+    for (const std::byte b : out_) hash_ = mix(hash_ ^ static_cast<std::uint64_t>(b));
+    if (s_.return_weights && out_weights_ != expected_weights()) return said("wrong weights back");
+    return check_sums(out_);
   }
 
   [[nodiscard]] float expert_value(int q, int source, int token, int slot, int h) const {
@@ -304,7 +328,15 @@ class PhaseCheck {
   Room x_;
   Room shared_scales_;
   std::vector<float> x_scales_;
+  int round_ = 0;  // of the newest dispatch
+  Room back_;
+  std::vector<float> back_weights_;
+  std::vector<std::byte> out_;
+  std::vector<float> out_weights_;
   std::uint64_t hash_ = 0;
+  // Last: they wait for what is under way before the rest goes.
+  railwave::Ticket<railwave::Received> dispatching_;
+  railwave::Ticket<railwave::PhaseReport> combining_;
 };
 
 /// The first thing that is wrong on this rank; `hash` gets a hash of the combined output.
@@ -314,6 +346,34 @@ inline Wrong check(railwave::Communicator& group, RankId self, const Shape& s, c
   Wrong wrong = phase.run();
   if (hash != nullptr) *hash = phase.hash();
   return wrong;
+}
+
+/// The same for several phases that are under way at the same time: a step of each is begun before
+/// one of them is waited for, in an order that the shape's seed gives. `hashes` get one each.
+inline Wrong check_together(railwave::Communicator& group, RankId self, const Shape& s,
+                            const std::vector<Taking>& takings,
+                            std::vector<std::uint64_t>* hashes = nullptr) {
+  std::vector<std::unique_ptr<PhaseCheck>> phases;
+  for (const Taking& taking : takings) {
+    phases.push_back(std::make_unique<PhaseCheck>(group, self, s, taking));
+  }
+  const std::string_view steps = phases.front()->steps();
+  const bool backwards = s.seed % 3 == 1;  // what began last is waited for first
+  for (const auto& phase : phases) {
+    if (Wrong wrong = phase->begin(steps[0])) return wrong;
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (std::size_t j = 0; j < phases.size(); ++j) {
+      PhaseCheck& phase = *phases[backwards ? phases.size() - 1 - j : j];
+      if (Wrong wrong = phase.end()) return wrong;
+      if (i + 1 == steps.size()) continue;
+      if (Wrong wrong = phase.begin(steps[i + 1])) return wrong;
+    }
+  }
+  for (const auto& phase : phases) {
+    if (hashes != nullptr) hashes->push_back(phase->hash());
+  }
+  return std::nullopt;
 }
 
 }  // namespace phases

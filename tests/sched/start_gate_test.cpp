@@ -119,6 +119,30 @@ TEST(StartGate, SettlesWhenAllIsReceivedAndMayBeSent) {
   EXPECT_TRUE(barrier.settled());
 }
 
+/// The phase after this one waits for the last window: its level is told to all, and may_send() of
+/// the window after the last says whether it may begin.
+TEST(StartGate, TellsTheLastLevelWhereAnotherPhaseMayFollow) {
+  for (const StartPolicy policy : {StartPolicy::RailBarrier, StartPolicy::Grant}) {
+    StartGate alone(policy, waves_of_four());
+    alone.reached(NodeId(0), 3);
+    EXPECT_TRUE(alone.to_tell(2).empty()) << "nobody waits for it";
+    StartGate followed(policy, waves_of_four(), true);
+    followed.reached(NodeId(0), 3);
+    EXPECT_EQ(followed.to_tell(2), nodes({1, 2, 3}));
+    EXPECT_FALSE(followed.may_send(3, NodeId(2)));
+    followed.reached(NodeId(2), 3);
+    EXPECT_EQ(followed.may_send(3, NodeId(2)), policy == StartPolicy::Grant);
+    EXPECT_EQ(followed.blockers(3, NodeId(1)),
+              policy == StartPolicy::Grant ? nodes({1}) : nodes({1, 3}));
+    for (const int node : {1, 3}) followed.reached(NodeId(node), 3);
+    EXPECT_TRUE(followed.may_send(3, NodeId(1)));
+  }
+  StartGate free(StartPolicy::Free, waves_of_four(), true);
+  free.reached(NodeId(0), 3);
+  EXPECT_TRUE(free.to_tell(0).empty());
+  EXPECT_TRUE(free.may_send(3, NodeId(1)));
+}
+
 TEST(StartGate, WithoutWindowsIsSettled) {
   GateShape shape;
   shape.self = NodeId(0);

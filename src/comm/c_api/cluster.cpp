@@ -106,4 +106,20 @@ railwave_result railwave_placement_from_owners(const int32_t* owner, int32_t exp
   });
 }
 
+railwave_result railwave_placement_replicated(const int32_t* owner, const int32_t* logical,
+                                              int32_t experts, int32_t ranks,
+                                              railwave_placement** out) {
+  return make_object(out, [&]() -> Result<Placement> {
+    RAILWAVE_TRY(c_api::check_not_null(owner, "owner"));
+    RAILWAVE_TRY(c_api::check_not_null(logical, "logical"));
+    std::vector<RankId> owners;
+    std::vector<ExpertId> of;
+    for (std::int32_t expert = 0; expert < experts; ++expert) {
+      owners.emplace_back(owner[expert]);
+      of.emplace_back(logical[expert]);
+    }
+    return Placement::replicated(std::move(owners), std::move(of), ranks);
+  });
+}
+
 void railwave_placement_destroy(railwave_placement* placement) { delete placement; }

@@ -14,6 +14,8 @@ std::span<const float> weights_of(const railwave_combine_config& config,
   return values_at(config.topk_weights, {config.rows, expert_major ? 1 : handle.top_k});
 }
 
+}  // namespace
+
 Result<CombineArguments> arguments_of(const railwave_combine_config* given) {
   const auto config = read_struct(given, "config");
   if (!config) return fail(config.error());
@@ -41,7 +43,6 @@ Result<CombineArguments> arguments_of(const railwave_combine_config* given) {
   return out;
 }
 
-}  // namespace
 }  // namespace railwave::c_api
 
 using namespace railwave;

@@ -60,6 +60,8 @@ Status set_receive_buffers(const railwave_dispatch_config& config, DispatchArgum
   return {};
 }
 
+}  // namespace
+
 Result<DispatchArguments> arguments_of(const railwave_dispatch_config* given) {
   const auto config = read_struct(given, "config");
   if (!config) return fail(config.error());
@@ -80,6 +82,8 @@ Result<DispatchArguments> arguments_of(const railwave_dispatch_config* given) {
   if (config->handle != nullptr) out.handle = config->handle->value;
   return out;
 }
+
+namespace {
 
 Status run(railwave_group& group, const DispatchArguments& arguments, railwave_received* out) {
   auto received = group.value.dispatch(arguments);

@@ -62,6 +62,8 @@ Status read_settings(const railwave_group_config& given, const Topology& topolog
   if (given.max_top_k != 0) options.max_top_k = given.max_top_k;
   if (given.chunk_bytes != 0) options.chunk_bytes = given.chunk_bytes;
   if (given.send_slots != 0) options.send_slots = given.send_slots;
+  if (given.phases_in_flight != 0) options.phases_in_flight = given.phases_in_flight;
+  if (given.reserved != 0) return fail(ErrorCode::InvalidArgument, "reserved", "it must be 0");
   settings->rail_devices = devices_of(given.rail_devices, topology);
   RAILWAVE_TRY(set_choices(given, &options));
   return set_deadlines(given, &options.deadlines);

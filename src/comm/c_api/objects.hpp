@@ -9,6 +9,7 @@
 #include <railwave/placement.hpp>
 #include <railwave/railwave.h>
 #include <railwave/shared_buffer.hpp>
+#include <railwave/ticket.hpp>
 #include <railwave/topology.hpp>
 
 #include "base/fail.hpp"
@@ -40,6 +41,15 @@ struct railwave_handle {
 
 struct railwave_received {
   railwave::Received value;
+  std::int64_t tokens = 0;
+  std::int64_t top_k = 0;
+  int rails = 0;
+};
+
+/// Of a dispatch or of a combine.
+struct railwave_ticket {
+  railwave::Ticket<railwave::Received> dispatch;
+  railwave::Ticket<railwave::PhaseReport> combine;
   std::int64_t tokens = 0;
   std::int64_t top_k = 0;
   int rails = 0;

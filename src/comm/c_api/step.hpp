@@ -58,6 +58,10 @@ railwave_result call_step(railwave_group* group, Body&& body) noexcept {
   return remember(RAILWAVE_INTERNAL, "there was no memory left in the middle of a step");
 }
 
+/// What a config says. Errors: InvalidArgument.
+Result<DispatchArguments> arguments_of(const railwave_dispatch_config* given);
+Result<CombineArguments> arguments_of(const railwave_combine_config* given);
+
 /// Errors: InvalidArgument.
 Status write_report(const PhaseReport& report, int rails, railwave_phase_report* out);
 /// Errors: InvalidArgument for a report that can not be written; NULL is none.

@@ -20,6 +20,7 @@ using Placement = std::unique_ptr<railwave_placement, Destroy<railwave_placement
 using Group = std::unique_ptr<railwave_group, Destroy<railwave_group_destroy>>;
 using Buffer = std::unique_ptr<railwave_buffer, Destroy<railwave_buffer_destroy>>;
 using Received = std::unique_ptr<railwave_received, Destroy<railwave_received_destroy>>;
+using Ticket = std::unique_ptr<railwave_ticket, Destroy<railwave_ticket_destroy>>;
 using Handle = std::unique_ptr<railwave_handle, Destroy<railwave_handle_destroy>>;
 
 /// A struct with its size, and zero in all other members.

@@ -3,9 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +21,11 @@
 
 namespace railwave::comm {
 
+class Step;
+class DispatchStep;
+class CombineStep;
+class StepMover;
+
 /// Threads: one call at a time.
 class Group {
  public:
@@ -34,20 +37,27 @@ class Group {
 
   Result<Received> dispatch(const DispatchArguments& arguments);
   Result<PhaseReport> combine(const CombineArguments& arguments);
+  Result<Ticket<Received>> dispatch_async(const DispatchArguments& arguments);
+  Result<Ticket<PhaseReport>> combine_async(const CombineArguments& arguments);
   Result<std::vector<std::vector<std::byte>>> all_gather(std::span<const std::byte> mine);
   Result<SharedBuffer> allocate(std::int64_t bytes);
   [[nodiscard]] std::uint64_t operations() const { return step_; }
   [[nodiscard]] WorkspaceSize workspace() const;
 
  private:
+  friend class Step;
+  friend class DispatchStep;
+  friend class CombineStep;
   class Call;
   Group(const Topology& topology, const Placement& placement, const CommunicatorOptions& options);
   Status build(Wiring wiring);
   Status connect(Deadline deadline);
   [[nodiscard]] std::vector<std::vector<RankId>> rail_peers() const;
 
-  Result<Received> run_dispatch(const DispatchArguments& arguments, Deadline deadline);
-  Result<PhaseReport> run_combine(const CombineArguments& arguments, Deadline deadline);
+  template <class Outcome, class NewStep, class Arguments>
+  Result<Outcome> run(const Arguments& arguments);
+  template <class Outcome, class NewStep, class Arguments>
+  Result<Ticket<Outcome>> start(const Arguments& arguments);
   [[nodiscard]] Status check(const DispatchArguments& arguments) const;
   [[nodiscard]] Status check(const CombineArguments& arguments) const;
   [[nodiscard]] Status check_handle(const Handle& handle) const;
@@ -63,29 +73,13 @@ class Group {
   void count(const DispatchArguments& arguments, exec::StepHeader& header) const;
   [[nodiscard]] exec::StepHeader header_of(const DispatchArguments& arguments) const;
   static exec::StepHeader header_of(const CombineArguments& arguments);
-  /// What all ranks will do: the handle without what only the moved rows tell.
-  Result<std::shared_ptr<exec::HandleState>> plan_dispatch(
-      const DispatchArguments& arguments, const std::vector<exec::StepHeader>& headers);
-  void write_metas(const DispatchArguments& arguments);
-  [[nodiscard]] exec::NodeRows::Setup expert_rows(const CombineArguments& arguments);
-  /// Exchanges headers; on the rank with `own` error that error, else the agreed headers.
-  /// `meanwhile` is called with the header on its way, when there was no error.
-  Result<std::vector<exec::StepHeader>> exchange(exec::StepHeader header, const Status& own,
-                                                 Deadline deadline,
-                                                 const std::function<void()>& meanwhile = {});
-  [[nodiscard]] exec::PhaseSetup phase_setup(exec::Operation operation,
-                                             const plan::DispatchPlan& plan, exec::NodeRows& rows,
-                                             const exec::ChunkShape& shape);
   [[nodiscard]] const exec::SegmentMap& own_map() const {
     return maps_[static_cast<std::size_t>(engine_->local())];
   }
-  /// Notes an error that ends the group; passes every error on.
-  Error keep(Error error);
-  /// Once headers or records move, an error of any code leaves the ranks at different places: the
-  /// codes that would leave the group usable become Internal.
-  static Error midway(Error error);
-  [[nodiscard]] Error out_of_memory(const char* operation) const;
-  [[nodiscard]] Deadline operation_deadline() const;
+  /// The phase that must be over, on each rail, before that of `step` sends; null if none can be
+  /// under way.
+  [[nodiscard]] std::shared_ptr<exec::Phase> phase_before(std::uint64_t step) const;
+  tl::unexpected<Error> out_of_memory();
   void leave();
 
   Topology topology_;
@@ -99,10 +93,12 @@ class Group {
   std::unique_ptr<exec::HeaderExchange> headers_;
   std::unique_ptr<exec::SendSlots> slots_;
   std::unique_ptr<exec::RankEngine> engine_;
+  // These use the engine and the two above.
+  std::shared_ptr<exec::Phase> newest_phase_;  // if another may follow it before it is over
+  std::unique_ptr<StepMover> mover_;           // null until the group is built
   std::shared_ptr<const void> identity_ = std::make_shared<char>();  // tells groups apart
   std::shared_ptr<transport::SharedArena> arena_;
-  std::uint64_t step_ = 0;
-  std::optional<Error> ended_;
+  std::uint64_t step_ = 0;  // the newest
   std::atomic<bool> busy_{false};
 };
 

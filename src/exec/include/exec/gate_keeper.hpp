@@ -23,6 +23,11 @@ constexpr int untagged(std::uint64_t word, std::uint64_t step) {
   return word >> 24 == (step & 0xffffffffffU) ? static_cast<int>(word & 0xffffffU) : -1;
 }
 
+/// Is the word of a step after `step`?
+constexpr bool is_of_later_step(std::uint64_t word, std::uint64_t step) {
+  return word >> 24 > (step & 0xffffffffffU);
+}
+
 /// One gate: of one rail (rail-barrier, grant, free) or of the whole node (submission).
 /// Every driver of the rail has one; the lead driver (the first) tells the other nodes and hears
 /// from them, its fellows read what it heard in its segment.
@@ -36,6 +41,7 @@ class GateKeeper {
     StartPolicy policy = StartPolicy::RailBarrier;
     std::vector<RailId> rails;  ///< the gate's rails: one, or all of the node
     sched::GateShape shape;
+    bool tell_last = false;  ///< another phase may wait for this one's last window
   };
   explicit GateKeeper(Setup setup);
 
@@ -46,6 +52,14 @@ class GateKeeper {
   /// Looks at the node's words; true when something changed. Sends what is to be told.
   Result<bool> refresh();
   [[nodiscard]] const sched::StartGate& gate() const { return gate_; }
+  /// May a later phase send to `node`: has its last window been received as the policy wants it?
+  [[nodiscard]] bool finished(NodeId node) const {
+    return gate_.may_send(setup_.shape.windows, node);
+  }
+  /// Nodes for which it waits then.
+  [[nodiscard]] std::vector<NodeId> unfinished(NodeId node) const {
+    return gate_.blockers(setup_.shape.windows, node);
+  }
   /// True when this rank is not needed any more to hear or tell.
   [[nodiscard]] bool settled() const { return gate_.settled(); }
 

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include <railwave/error.hpp>
@@ -28,11 +27,20 @@ class HeaderExchange : public FrameHandler {
   /// `maps`: of every rank of the node, by local number.
   HeaderExchange(RankEngine& engine, std::vector<SegmentMap> maps);
 
-  /// All ranks' headers [P]. Errors: Timeout naming the ranks whose headers are missing;
+  /// Publishes this rank's header. Steps follow one another: REQUIRES that the exchange of the step
+  /// before is complete.
+  void begin(const StepHeader& mine);
+  /// Carries what can be carried; true when all headers are here. Errors: of the rails.
+  Result<bool> advance();
+  /// All ranks' headers [P]. REQUIRES: advance() has returned true.
+  [[nodiscard]] std::vector<StepHeader> headers() const;
+  /// Half of the time is gone: tells the other nodes which ranks are missing here, if any.
+  Status tell_absent();
+  /// Who is late: the error when the time is over.
+  [[nodiscard]] Error late() const;
+  /// begin() to headers(), waiting. Errors: Timeout naming the ranks whose headers are missing;
   /// PeerFailed.
-  /// `meanwhile`, when given, is called once the header is on its way.
-  Result<std::vector<StepHeader>> exchange(const StepHeader& mine, Deadline deadline,
-                                           const std::function<void()>& meanwhile = {});
+  Result<std::vector<StepHeader>> exchange(const StepHeader& mine, Deadline deadline);
   /// Sends a Hello to `peers` on each rail and waits for theirs: proves every endpoint.
   /// peers[R]: ranks to greet on each rail that this rank drives.
   Status greet(const std::vector<std::vector<RankId>>& peers, Deadline deadline);
@@ -51,13 +59,10 @@ class HeaderExchange : public FrameHandler {
     HeaderRoute route;
     bool sent = false;
   };
-  void publish(const StepHeader& mine);
-  Result<bool> advance();
   void tell(const std::vector<int>& locals);
   Status carry();
   /// Is this the first header of the step from the rank that carries its node's?
   [[nodiscard]] bool is_due(const transport::FrameHeader& frame) const;
-  Status tell_absent();
   void hear_absent(NodeId node, const transport::FrameHeader& frame);
   [[nodiscard]] bool is_present(int local) const;
   /// Bitmaps of late ranks by local number (of the first 64 of a node).
@@ -66,8 +71,6 @@ class HeaderExchange : public FrameHandler {
   [[nodiscard]] bool all_local() const;
   [[nodiscard]] bool all_remote() const;
   [[nodiscard]] bool node_is_here(NodeId node) const;
-  [[nodiscard]] Error late() const;
-  [[nodiscard]] std::vector<StepHeader> collect() const;
   [[nodiscard]] std::int64_t parity() const { return static_cast<std::int64_t>(step_ & 1); }
   [[nodiscard]] std::uint64_t word(int local, std::int64_t offset) const;
   void set_word(std::int64_t offset, std::uint64_t value);

@@ -16,27 +16,11 @@
 #include "exec/rail_flow.hpp"
 #include "exec/rank_engine.hpp"
 #include "exec/segment_map.hpp"
+#include "exec/send_slots.hpp"
 #include "exec/streams.hpp"
 #include "plan/dispatch_plan.hpp"
 
 namespace railwave::exec {
-
-/// Bytes of one rail's send slots.
-std::int64_t slots_bytes(const Limits& limits);
-
-/// Room for the frames that a rank has in flight: made once per group, used by every phase.
-class SendSlots {
- public:
-  SendSlots(const RankEngine& engine, const Limits& limits);
-  [[nodiscard]] std::span<std::byte> of(RailId rail) { return slots_[rail.index()]; }
-  [[nodiscard]] std::int64_t slot_bytes() const { return slot_bytes_; }
-  /// All slots of a rank: driven rails x send_slots x slot_bytes.
-  [[nodiscard]] std::int64_t bytes() const;
-
- private:
-  std::int64_t slot_bytes_;
-  std::vector<std::vector<std::byte>> slots_;  // [R], empty where not driven
-};
 
 struct PhaseSetup {
   RankEngine* engine = nullptr;
@@ -49,13 +33,26 @@ struct PhaseSetup {
   SendSlots* slots = nullptr;
   StartPolicy policy = StartPolicy::Submission;
   std::int64_t lead_bytes = 0;
+  /// The phase before, where several may be under way: on each rail its last window comes first.
+  std::shared_ptr<Phase> before{};
+  bool may_be_followed = false;  ///< another phase may wait for this one's last window
 };
 
 /// Runs the plan's windows: obeys, decides nothing.
+///   made       open()      frames come to it, and advance() moves what can be moved
+///   open       advance()   has returned true: everything is where it belongs
+///   over       retire()    what the caller lent is not looked at any more; the other nodes still
+///                          tell how far they are, for the phase that waits for this one
 /// Threads: the engine's.
 class Phase : public FrameHandler {
  public:
   explicit Phase(const PhaseSetup& setup);
+  ~Phase() override;
+  Phase(const Phase&) = delete;
+  Phase& operator=(const Phase&) = delete;
+  /// REQUIRES: `source` lives until retire().
+  void open(RecordSource& source);
+  [[nodiscard]] std::uint64_t step() const { return setup_.step; }
   /// Streams that end and start at this node.
   [[nodiscard]] const NodeStreams& streams() const { return streams_; }
   /// Records of the inbound stream that have arrived in order at its receiver's stage.
@@ -63,10 +60,26 @@ class Phase : public FrameHandler {
   /// A record of an inbound stream in its receiver's stage.
   [[nodiscard]] const std::byte* stage_of(const Stream& inbound) const;
 
-  /// Moves everything. `read` is called after each change and returns true when this rank has read
-  /// all that it wants from the stages.
-  /// Errors: Timeout naming a rank that is late; PeerFailed.
-  Status run(RecordSource& source, const std::function<bool()>& read, Deadline deadline);
+  /// Moves what can be moved now; true when everything is where it belongs. `read` is called after
+  /// each change and returns true when this rank has read all that it wants from the stages.
+  /// Errors: PeerFailed; ProtocolViolation; what the rails report.
+  Result<bool> advance(const std::function<bool()>& read);
+  /// The Timeout that names a rank that is late.
+  [[nodiscard]] Error late() const;
+  /// Lets go of everything but the gates. REQUIRES: advance() has returned true.
+  void retire();
+  /// May this phase begin to send on `rail` to `node`, as far as the one before is concerned?
+  [[nodiscard]] bool may_begin(RailId rail, NodeId node) const {
+    return !setup_.before || setup_.before->finished(rail, node);
+  }
+  /// Nodes for which it waits then.
+  [[nodiscard]] std::vector<NodeId> before_blockers(RailId rail, NodeId node) const {
+    return setup_.before ? setup_.before->unfinished(rail, node) : std::vector<NodeId>();
+  }
+  /// May the phase after this one? As a node learns it from the others.
+  [[nodiscard]] bool finished(RailId rail, NodeId node) const;
+  /// Nodes for which it waits then.
+  [[nodiscard]] std::vector<NodeId> unfinished(RailId rail, NodeId node) const;
   void report(PhaseReport& out) const;
 
   std::span<std::byte> place(RailId rail, const transport::FrameHeader& frame) override;
@@ -75,13 +88,20 @@ class Phase : public FrameHandler {
 
  private:
   void open_rails(RecordSource& source);
-  Result<bool> advance(const std::function<bool()>& read);
-  [[nodiscard]] Error late() const;
+  Result<bool> refresh_gates();
+  /// Nodes of which this one does not know that they have received all of this phase and of those
+  /// before it.
+  [[nodiscard]] std::vector<NodeId> late_nodes() const;
+  /// Does the node know of the phase before what it needs to send in this one? Until then this rank
+  /// may be the one who hears it for its neighbours.
+  [[nodiscard]] bool has_heard_of_before() const;
 
   PhaseSetup setup_;
   NodeStreams streams_;
   std::vector<std::unique_ptr<GateKeeper>> keepers_;
-  std::vector<std::unique_ptr<RailFlow>> flows_;  // [R], null where not driven
+  std::vector<GateKeeper*> keeper_of_;            // [R], null where not driven
+  std::vector<std::unique_ptr<RailFlow>> flows_;  // [R], null where not driven and when retired
+  bool open_ = false;                             // the engine knows it
   bool read_all_ = false;                         // and has told its neighbours
 };
 

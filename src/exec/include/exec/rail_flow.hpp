@@ -15,10 +15,13 @@
 #include "exec/limits.hpp"
 #include "exec/rank_engine.hpp"
 #include "exec/segment_map.hpp"
+#include "exec/send_slots.hpp"
 #include "exec/streams.hpp"
 #include "sched/level_counter.hpp"
 
 namespace railwave::exec {
+
+class Phase;
 
 /// Fills frames, and says who reads what came.
 class RecordSource {
@@ -43,6 +46,8 @@ class RecordSource {
 ///
 ///   a window going out
 ///   state    leaves it when              then                            because
+///   waiting  the phase before is over    the gate is asked               keys are in the order
+///            for a receiver                                              (step, window)
 ///   waiting  the gate allows a receiver  Begin, then chunks to it        fan-in counts from Begin
 ///   open     a slot is free (sent()),    the next receiver's chunk       receivers take turns, so
 ///            the chunk's rows are here                                   none takes all the slots
@@ -68,14 +73,14 @@ class RailFlow {
     RankEngine* engine = nullptr;
     GateKeeper* keeper = nullptr;
     RecordSource* source = nullptr;
+    const Phase* phase = nullptr;
     const SegmentMap* map = nullptr;  ///< of this rank
     ChunkShape shape;
     std::uint64_t step = 0;
     RailId rail;
     int windows = 0;
     std::int64_t lead_bytes = 0;
-    std::span<std::byte> slots;  ///< send slots of this rail, slot_bytes each
-    std::int64_t slot_bytes = 0;
+    SendSlots* slots = nullptr;
   };
   RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
            const std::vector<Stream>& outbound);
@@ -85,7 +90,6 @@ class RailFlow {
   Result<bool> push();
   std::span<std::byte> place(const transport::FrameHeader& frame);
   void arrived(const transport::FrameHeader& frame);
-  void sent(std::uint64_t token);
   /// Everything planned is queued and has arrived.
   [[nodiscard]] bool done() const { return window_ == setup_.windows && arriving_ == 0; }
   /// For the error that says who is late: the ranks whose records are missing, and the ranks that
@@ -139,7 +143,6 @@ class RailFlow {
   std::map<int, Lane> lanes_;          // by the stream's ordinal
   int window_ = 0;
   std::size_t turn_ = 0;
-  std::vector<std::uint32_t> free_slots_;
   std::int64_t arriving_ = 0;  // inbound records that are missing
   sched::LevelCounter levels_;
   int level_ = 0;

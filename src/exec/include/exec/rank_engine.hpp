@@ -27,14 +27,15 @@ class FrameHandler {
   /// Where the payload shall lie; another size than frame.bytes refuses the frame.
   virtual std::span<std::byte> place(RailId rail, const transport::FrameHeader& frame) = 0;
   virtual void arrived(RailId rail, const transport::FrameHeader& frame) = 0;
-  /// A send with a token other than 0 is through.
+  /// A send with a token other than 0 is through. Comes to the handler of the frame's step.
   virtual void sent(RailId rail, std::uint64_t token) = 0;
 };
 
-/// Moves frames for whoever is registered, and waits on descriptors with a deadline.
-/// Frames of a step that this rank has not opened yet are kept and handed over when it does: a fast
-/// peer may send as soon as it has every header.
-/// Threads: belongs to the thread that is inside the group's current call.
+/// Moves frames for whoever is registered, and waits on descriptors with a deadline. Several steps
+/// may be open at once.
+/// Frames of the step that this rank opens next are kept and handed over when it does: a fast peer
+/// may send as soon as it has every header.
+/// Threads: belongs to the thread that moves the group's phases; wake() may be called by any.
 class RankEngine {
  public:
   struct Parts {
@@ -63,15 +64,16 @@ class RankEngine {
 
   /// Hello and Header frames of any step go to `control`. REQUIRES: outlives the engine's use.
   void set_control(FrameHandler* control) { control_ = control; }
-  /// Frames of `step` go to `handler` until close_step(); early ones are handed over now.
+  /// Frames of `step` go to `handler` until close_step(); early ones are handed over now. Steps are
+  /// opened, or closed without having been open, one after the other, from 1.
   void open_step(std::uint64_t step, FrameHandler* handler);
-  /// Frames of this step and of earlier ones are refused from now on; those of the step after it
-  /// are kept. Steps are closed one after the other, from 1.
+  /// Frames of this step are refused from now on; those of the step after the newest are kept.
   void close_step(std::uint64_t step);
   /// A handler found a frame that can not be right: run() returns `why`, now and ever after.
   void break_off(Error why);
 
   /// Fills in job, generation, source and rail, and queues the frame on `rail`.
+  /// REQUIRES: token < 2^24.
   Status send(RailId rail, transport::FrameHeader frame, std::span<const std::byte> payload,
               std::uint64_t token);
   /// Moves what can be moved now. Errors: as run(), but for Timeout.
@@ -79,8 +81,8 @@ class RankEngine {
   /// The group is being left: from now on a peer that goes from a rail is no failure, and frames
   /// for it are dropped. A peer goes only when it needs nothing from this rank any more.
   void expect_departures();
-  /// Frames that were queued and are not through.
-  [[nodiscard]] std::int64_t unsent() const { return unsent_; }
+  /// Frames of `step` that were queued and are not through.
+  [[nodiscard]] std::int64_t unsent(std::uint64_t step) const;
 
   /// Moves frames and calls `advance` after each change, until it returns true.
   /// Errors: Timeout with late()'s sentence and rank at the deadline; PeerFailed when a peer or a
@@ -91,6 +93,10 @@ class RankEngine {
     Deadline deadline;
   };
   Status run(const Wait& wait);
+  /// Sleeps until something may have changed; true when `deadline` has passed instead.
+  Result<bool> sleep_until(Deadline deadline);
+  /// Ends a sleep, now or the next one. Threads: any.
+  void wake();
 
  private:
   class Port;
@@ -100,16 +106,26 @@ class RankEngine {
     std::vector<std::byte> payload;
     bool complete = false;  // false while the rail may still write into payload
   };
+  struct OpenStep {
+    std::uint64_t step;
+    FrameHandler* handler;
+  };
+  struct Unsent {
+    std::uint64_t step;
+    std::int64_t frames;
+  };
   explicit RankEngine(Parts parts);
   Status watch_all();
-  Status sleep(Deadline deadline, bool& expired);
+  void sent(RailId rail, std::uint64_t token);
+  std::int64_t& count_unsent(std::uint64_t step);
   bool arm_all();
   std::span<std::byte> place(RailId rail, const transport::FrameHeader& frame);
   void arrived(RailId rail, const transport::FrameHeader& frame);
   [[nodiscard]] bool is_kept(const transport::FrameHeader& frame) const;
   void complete(std::list<Early>::iterator kept);
-  void hand_over(const Early& early);
-  [[nodiscard]] FrameHandler* handler_of(const transport::FrameHeader& frame);
+  static void hand_over(const Early& early, FrameHandler& handler);
+  [[nodiscard]] FrameHandler* handler_of(std::uint64_t step) const;
+  [[nodiscard]] FrameHandler* handler_of(const transport::FrameHeader& frame) const;
   [[nodiscard]] bool is_ours(const transport::FrameHeader& frame) const;
   [[nodiscard]] bool is_early(const transport::FrameHeader& frame) const;
   void lost(RankId peer, const Error& why);
@@ -118,11 +134,11 @@ class RankEngine {
   EventLoop loop_;
   std::vector<std::unique_ptr<Port>> ports_;
   FrameHandler* control_ = nullptr;
-  FrameHandler* handler_ = nullptr;
-  std::uint64_t open_step_ = 0;    // valid while handler_ is set
-  std::uint64_t closed_step_ = 0;  // newest closed step, 0: none (steps start at 1)
+  UniqueFd wake_;
+  std::vector<OpenStep> open_;
+  std::uint64_t next_step_ = 1;  // the first that was neither opened nor closed
   std::list<Early> early_;
-  std::int64_t unsent_ = 0;
+  std::vector<Unsent> unsent_;  // of steps that have some
   bool departures_ = false;
   std::optional<Error> failure_;
 };

@@ -34,10 +34,12 @@ struct GateShape {
 /// Threads: belongs to one thread.
 class StartGate {
  public:
-  StartGate(StartPolicy policy, GateShape shape);
+  /// `tell_last`: the phase after this one may wait for the last window, so that its level is told
+  /// to everyone.
+  StartGate(StartPolicy policy, GateShape shape, bool tell_last = false);
 
   /// May `self` send its bytes of `window` to `destination`? Its own order of windows is its
-  /// matter.
+  /// matter. For `window` = windows: may the first window of the phase after this one be sent?
   [[nodiscard]] bool may_send(int window, NodeId destination) const;
   /// A node says (or the own node finds) that it has reached `level`. Lower values are ignored.
   void reached(NodeId node, int level);
@@ -56,6 +58,7 @@ class StartGate {
   [[nodiscard]] bool sends_within(NodeId node, int first, int last) const;
   StartPolicy policy_;
   GateShape shape_;
+  bool tell_last_;
   std::vector<int> level_;  // [N]; windows for nodes without part
 };
 

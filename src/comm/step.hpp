@@ -1,0 +1,86 @@
+// One step of a group: a dispatch or a combine, from its header to its last row.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <railwave/error.hpp>
+
+#include "base/event_loop.hpp"
+#include "exec/header_exchange.hpp"
+#include "exec/phase.hpp"
+#include "exec/step_header.hpp"
+#include "stopwatch.hpp"
+
+namespace railwave::comm {
+
+class Group;
+
+/// Never waits: whoever moves it asks again when something has changed.
+///   state    leaves it by   when                     then
+///   waiting  begin()        its turn has come        its header goes out
+///   headers  advance()      all headers are here     it is planned and its phase is open
+///   moving   advance()      everything is in place   the outcome is there: over
+///   any      end()          an error                 the error is the outcome: over
+/// A step with a wrong input takes part all the same, so that nobody waits for it.
+/// Threads: belongs to the thread that moves it; the completion of its outcome to any.
+class Step {
+ public:
+  virtual ~Step() = default;
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  [[nodiscard]] std::uint64_t number() const { return header_.step; }
+  [[nodiscard]] bool waiting() const { return state_ == State::Waiting; }
+  /// Its header is out, others' are missing: the next step must not begin.
+  [[nodiscard]] bool exchanges() const { return state_ == State::Headers; }
+  void begin();
+  /// True when it is over, with an outcome that is no error.
+  /// Errors: its own, to be given to end(). One that ends the group ends every other step, too.
+  Result<bool> advance();
+  /// When alarm() is to be called if the step is not over before.
+  [[nodiscard]] Deadline next_alarm() const { return alarm_; }
+  /// Errors: Timeout naming who is late.
+  Status alarm();
+  /// The outcome is this error.
+  virtual void end(const Error& error) = 0;
+  /// What it is, for messages.
+  [[nodiscard]] virtual const char* name() const = 0;
+  /// Tells whoever waits that it is over. The step may be gone afterwards.
+  virtual void complete() = 0;
+  virtual void wait() = 0;
+
+ protected:
+  Step(Group& group, Status own, exec::StepHeader header);
+  /// The header is on its way.
+  virtual void begun() {}
+  /// All ranks agree: plans, and opens the phase.
+  virtual Status agreed(const std::vector<exec::StepHeader>& headers) = 0;
+  /// True when all is in place and the outcome is set.
+  virtual Result<bool> move() = 0;
+
+  [[nodiscard]] Group& group() { return group_; }
+  [[nodiscard]] Stopwatch& watch() { return watch_; }
+  /// Makes the phase that move() moves. REQUIRES: once, in agreed().
+  exec::Phase& make_phase(exec::Operation operation, const plan::DispatchPlan& plan,
+                          exec::NodeRows& rows, const exec::ChunkShape& shape);
+  [[nodiscard]] exec::Phase& phase() { return *phase_; }
+  /// Nothing that the caller lent is looked at any more. REQUIRES: called before what it points to
+  /// goes.
+  void let_go();
+
+ private:
+  enum class State { Waiting, Headers, Moving };
+  Status take_headers();
+  Group& group_;
+  Status own_;
+  exec::StepHeader header_;
+  State state_ = State::Waiting;
+  Stopwatch watch_;
+  Deadline deadline_{};
+  Deadline alarm_{};
+  std::shared_ptr<exec::Phase> phase_;
+};
+
+}  // namespace railwave::comm
