@@ -380,6 +380,34 @@ TEST(Async, OnEachRailOnePhaseComesAfterTheOther) {
   }
 }
 
+/// With whole-node gates one rank of a node hears from another node for all its neighbours. Rank 1 is
+/// the one here, drives no rail of the second phase, and calls nothing after it: it must not be gone
+/// before rank 0 knows what it needs.
+TEST(Async, WhoHearsForItsNeighboursStaysUntilTheyKnow) {
+  world::Options late;
+  late.faults.max_delay = milliseconds(30);
+  for (int turn = 0; turn < 4; ++turn) {
+    std::atomic<int> over{0};
+    late.faults.seed = static_cast<std::uint64_t>(turn) * 1000;
+    run_four(
+        2,
+        [&](RankId self, auto& group) {
+          Batch first(self);
+          Batch second(self, 9, self.value == 0 ? 1 : 0);
+          if (self.value == 0) second.idx = {2, 2};
+          auto one = group->dispatch_async(first.dispatch(Path::Native));
+          auto two = group->dispatch_async(second.dispatch(Path::Native));
+          ASSERT_TRUE(one && two);
+          ASSERT_TRUE(one->wait());
+          const auto received = two->wait();
+          ++over;
+          ASSERT_TRUE(received) << to_string(received.error());
+          while (over < kRanks) std::this_thread::sleep_for(milliseconds(1));
+        },
+        seconds(3), late);
+  }
+}
+
 TEST(Async, CallsComeFromOneThreadAtATime) {
   std::atomic<bool> asked{false};
   run_four(1, [&](RankId self, auto& group) {
