@@ -10,18 +10,15 @@
 #include <cstring>
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
-#include "cluster_options.hpp"
 #include "path_groups.hpp"
 #include "phase_start.hpp"
-#include "report/quantiles.hpp"
-#include "run_environment.hpp"
+#include "report/environment.hpp"
 #include "testbed/cluster_spec.hpp"
 #include "workload/random_routing.hpp"
 
@@ -79,8 +76,7 @@ struct Batch {
 
 class Rank {
  public:
-  Rank(const Options& options, const testbed::ClusterSpec& spec, const Topology& topology)
-      : o_(options), spec_(spec), topology_(topology) {}
+  Rank(const Options& options, const Topology& topology) : o_(options), topology_(topology) {}
   Status connect();
   Status run();
 
@@ -107,7 +103,6 @@ class Rank {
   Status compare_batches(double seconds);
 
   const Options& o_;
-  const testbed::ClusterSpec& spec_;
   Topology topology_;
   cli::PathGroups groups_;
   workload::RankRouting routing_;
@@ -237,7 +232,11 @@ Status Rank::two_under_way(double seconds) {
 
 Status Rank::compare_computing(double phase_s) {
   if (groups_.self().value == 0) {
-    fmt::print("#\n# {:>12} {:>12} {:>12} {:>14}\n", "computing", "phase", "together",
+    const auto here = report::environment_now(1);
+    fmt::print("# {} ranks, {} of them compute, {} cores, {}, load {:.2f}; {} rounds, medians\n",
+               topology_.ranks(), o_.computing, here.cores, here.kernel, here.load_average.front(),
+               o_.iterations);
+    fmt::print("# {:>12} {:>12} {:>12} {:>14}\n", "computing", "phase", "together",
                "over the longer");
     fmt::print("# {:>12} {:>12} {:>12} {:>14}\n", "(ms)", "(ms)", "(ms)", "(x)");
   }
@@ -293,7 +292,7 @@ Result<int> run(const Options& options) {
   }
   const auto topology = Topology::create(testbed::topology_options(**inside));
   if (!topology) return fail(topology.error());
-  Rank rank(options, **inside, *topology);
+  Rank rank(options, *topology);
   RAILWAVE_TRY(rank.connect());
   RAILWAVE_TRY(rank.run());
   return 0;

@@ -73,6 +73,7 @@ CommunicatorOptions options_of(const GroupSettings& settings, RankId self) {
   }
   if (settings.slots > 0) out.send_slots = settings.slots;
   out.phases_in_flight = settings.phases_in_flight;
+  out.packing = settings.packing;
   return out;
 }
 

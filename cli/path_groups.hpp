@@ -30,6 +30,7 @@ struct GroupSettings {
   std::optional<std::int64_t> socket_buffer{};
   int slots = 0;  ///< 0: the library's default
   int phases_in_flight = 1;
+  Packing packing = Packing::Pipelined;
   bool rows_in_place = false;  ///< room in the groups' memory for the rows of a step, both ways
 };
 

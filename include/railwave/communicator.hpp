@@ -60,6 +60,7 @@ struct CommunicatorOptions {
   /// Dispatches and combines of which the bytes may move at once, in 1 .. 16. Each takes a stage
   /// and rows of its own (workspace_size); further ones wait for their turn.
   int phases_in_flight = 1;
+  Packing packing = Packing::Pipelined;
   Deadlines deadlines{};
 };
 
@@ -154,8 +155,10 @@ struct CombineArguments {
 
 /// What a group reserves per rank beyond the caller's buffers, in bytes.
 struct WorkspaceSize {
-  std::int64_t segment = 0;     ///< in the node fabric (the formula: docs/workspace.md)
-  std::int64_t send_slots = 0;  ///< driven rails x send_slots x frame; 0 with one node
+  std::int64_t segment = 0;  ///< in the node fabric (the formula: docs/workspace.md)
+  /// Driven rails x send_slots x frame, and all frames of a phase unless packing is Pipelined; 0
+  /// with one node.
+  std::int64_t send_slots = 0;
 };
 
 /// A group of ranks. Every rank takes part in every phase, in the same order, also with no tokens.

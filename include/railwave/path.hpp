@@ -88,4 +88,17 @@ constexpr std::string_view to_string(StartPolicy policy) {
   return kNames[static_cast<std::size_t>(policy)];
 }
 
+/// When the records that a rank sends are packed into frames (paper, appendix A.4).
+///   Pipelined   chunk by chunk, while the chunks before are on their way
+///   Sequential  a window's when it may start, before its first frame is sent
+///   Prepacked   a phase's before its first window starts
+/// Pipelined takes the least time and memory; the others are there to be compared with.
+enum class Packing : std::uint8_t { Pipelined = 0, Sequential = 1, Prepacked = 2 };
+
+/// "pipelined", "sequential", "prepacked".
+constexpr std::string_view to_string(Packing packing) {
+  constexpr std::array<std::string_view, 3> kNames{"pipelined", "sequential", "prepacked"};
+  return kNames[static_cast<std::size_t>(packing)];
+}
+
 }  // namespace railwave

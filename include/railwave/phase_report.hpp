@@ -24,6 +24,7 @@ struct PhaseReport {
   double plan_s = 0;      ///< planning
   double pack_s = 0;      ///< copying own rows to where they leave from
   double relocate_s = 0;  ///< packing other ranks' records that this rank sends for them
+  double prepack_s = 0;   ///< Packing::Prepacked: until the last frame of the phase was packed
   double wire_s = 0;      ///< from the first window's start to the last byte in or out
   double reorder_s = 0;   ///< forwarding and reordering (dispatch), reducing (combine)
   double total_s = 0;

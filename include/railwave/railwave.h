@@ -146,6 +146,15 @@ typedef enum railwave_start {
   RAILWAVE_START_GRANT = 4          ///< per rail, when the receiver grants it
 } railwave_start;
 
+/// When records are packed into frames. Pipelined takes the least time and memory; the others are
+/// there to be compared with.
+typedef enum railwave_packing {
+  RAILWAVE_PACKING_DEFAULT = 0,     ///< pipelined
+  RAILWAVE_PACKING_PIPELINED = 1,   ///< chunk by chunk, while the chunks before are on their way
+  RAILWAVE_PACKING_SEQUENTIAL = 2,  ///< a window's when it may start
+  RAILWAVE_PACKING_PREPACKED = 3    ///< a phase's before its first window starts
+} railwave_packing;
+
 /// A group of ranks. Every rank takes part in every step, in the same order, also with no tokens.
 typedef struct railwave_group railwave_group;
 
@@ -173,7 +182,7 @@ typedef struct railwave_group_config {
                                     ///< where it has none; NULL: none at all (one node)
   int32_t phases_in_flight;  ///< dispatches and combines of which the bytes may move at once,
                              ///< each with memory of its own; 0: 1
-  int32_t reserved;          ///< 0
+  int32_t packing;           ///< railwave_packing
 } railwave_group_config;
 
 /// What a group reserves on a rank beyond the caller's buffers, in bytes (docs/workspace.md).

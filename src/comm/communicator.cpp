@@ -100,7 +100,9 @@ Result<WorkspaceSize> workspace_size(const Topology& topology, const Communicato
   for (int r = 0; r < topology.rails(); ++r) {
     if (!topology.live(node, RailId(r))) continue;
     for (const RankId driver : topology.drivers(node, RailId(r))) {
-      if (driver == options.self) size.send_slots += exec::slots_bytes(limits);
+      if (driver == options.self) {
+        size.send_slots += exec::send_bytes(topology, limits, driver, RailId(r));
+      }
     }
   }
   return size;

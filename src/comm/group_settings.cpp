@@ -69,6 +69,9 @@ Status check_policies(const CommunicatorOptions& o) {
   if (o.window_start != StartPolicy::Submission && o.window_start != StartPolicy::Free) {
     return bad(o, "window_start", static_cast<int>(o.window_start), "barrier or free");
   }
+  if (o.packing > Packing::Prepacked) {
+    return bad(o, "packing", static_cast<int>(o.packing), "pipelined, sequential or prepacked");
+  }
   if (o.lead_bytes < 0) return bad(o, "lead_bytes", o.lead_bytes, ">= 0");
   return {};
 }
@@ -182,6 +185,7 @@ exec::Limits limits_of(const CommunicatorOptions& options) {
   limits.chunk_bytes = options.chunk_bytes;
   limits.send_slots = options.send_slots;
   limits.phases = options.phases_in_flight;
+  limits.packing = options.packing;
   return limits;
 }
 

@@ -83,6 +83,7 @@ exec::Phase& Step::make_phase(exec::Operation operation, const plan::DispatchPla
   setup.policy =
       uses_waves(plan.path()) ? group_.options_.wave_start : group_.options_.window_start;
   setup.lead_bytes = group_.options_.lead_bytes;
+  setup.packing = group_.options_.packing;
   setup.before = group_.phase_before(number());
   setup.may_be_followed = group_.limits_.phases > 1;
   phase_ = std::make_shared<exec::Phase>(setup);

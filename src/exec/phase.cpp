@@ -9,7 +9,7 @@
 
 #include "base/fail.hpp"
 #include "exec/gate_shapes.hpp"
-#include "exec/record.hpp"
+#include "exec/seconds.hpp"
 #include "transport/shared_word.hpp"
 
 namespace railwave::exec {
@@ -54,7 +54,8 @@ void Phase::open_rails(RecordSource& source) {
                                rail,
                                static_cast<int>(setup_.plan->windows().size()),
                                whole_node ? 0 : setup_.lead_bytes / drivers,
-                               setup_.slots};
+                               setup_.slots,
+                               setup_.packing};
     flows_[rail.index()] = std::make_unique<RailFlow>(flow, streams_.inbound, streams_.outbound);
   }
 }
@@ -77,6 +78,7 @@ const std::byte* Phase::stage_of(const Stream& inbound) const {
 }
 
 void Phase::open(RecordSource& source) {
+  opened_ = Clock::now();
   open_rails(source);
   open_ = true;
   setup_.engine->open_step(setup_.step, this);
@@ -136,6 +138,13 @@ Result<bool> Phase::refresh_gates() {
   return moved;
 }
 
+void Phase::note_prepacked() {
+  if (prepacked_ || setup_.packing != Packing::Prepacked) return;
+  prepacked_ = std::all_of(flows_.begin(), flows_.end(),
+                           [](const auto& flow) { return !flow || flow->prepacked(); });
+  if (prepacked_) prepack_s_ = seconds_since(opened_);
+}
+
 Result<bool> Phase::advance(const std::function<bool()>& read) {
   for (bool moved = true; moved;) {
     const Result<bool> changed = refresh_gates();
@@ -148,6 +157,7 @@ Result<bool> Phase::advance(const std::function<bool()>& read) {
       moved |= *pushed;
     }
   }
+  note_prepacked();
   const bool all_read = read();
   const auto settled = [](const auto& keeper) { return keeper->settled(); };
   const auto done = [](const auto& flow) { return !flow || flow->done(); };
@@ -203,6 +213,7 @@ void Phase::report(PhaseReport& out) const {
   out.sent_bytes.assign(rails, 0);
   out.received_bytes.assign(rails, 0);
   out.sent_records.assign(rails, 0);
+  out.prepack_s = prepack_s_;
   for (const auto& flow : flows_) {
     if (flow) flow->report(out);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "exec/phase.hpp"
 
@@ -55,14 +56,78 @@ RailFlow::RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
   for (std::vector<In>& window : in_) {
     for (In& in : window) lanes_[in.stream->ordinal].push_back(&in);
   }
+  if (setup.packing != Packing::Pipelined) place_frames();
   level_ = levels_.level_with_lead(setup.lead_bytes);
   setup_.keeper->publish_level(setup.rail, level_);
 }
 
+void RailFlow::place_frames() {
+  std::int64_t at = 0;
+  for (std::vector<Out>& outs : out_) {
+    for (Out& out : outs) {
+      out.frames_at = at;
+      at += setup_.shape.stage_bytes(out.stream->records);
+    }
+  }
+  const auto room =
+      static_cast<std::int64_t>(setup_.slots->frames_of(setup_.rail, setup_.step).size());
+  RAILWAVE_CHECK(at <= room, "%lld of %lld bytes", static_cast<long long>(at),
+                 static_cast<long long>(room));
+}
+
+std::span<std::byte> RailFlow::frame_of(const Out& out, std::int64_t first) const {
+  const std::int64_t chunk = first / setup_.shape.records;
+  const std::int64_t count = setup_.shape.records_in(chunk, out.stream->records);
+  const std::int64_t at = out.frames_at + chunk * setup_.shape.stride();
+  return setup_.slots->frames_of(setup_.rail, setup_.step)
+      .subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(setup_.shape.payload(count)));
+}
+
+bool RailFlow::pack(std::vector<Out>& outs) {
+  for (Out& out : outs) {
+    if (out.packed) continue;
+    const std::int64_t records = out.stream->records;
+    if (!setup_.source->ready(*out.stream, 0, records)) return false;
+    for (std::int64_t first = 0; first < records; first += setup_.shape.records) {
+      const std::int64_t count = setup_.shape.records_in(first / setup_.shape.records, records);
+      setup_.source->pack(*out.stream, first, count, frame_of(out, first).data());
+    }
+    out.packed = true;
+  }
+  return true;
+}
+
+bool RailFlow::pack_all() {
+  if (prepacked_) return true;
+  for (std::vector<Out>& outs : out_) {
+    if (!pack(outs)) return false;
+  }
+  prepacked_ = true;
+  return true;
+}
+
+bool RailFlow::is_packed(std::vector<Out>& outs) {
+  if (outs.empty()) return true;
+  switch (setup_.packing) {
+    case Packing::Pipelined:
+      return true;
+    case Packing::Sequential:
+      // Packed when the window may start, not while the one before is under way.
+      return std::any_of(outs.begin(), outs.end(),
+                         [&](const Out& out) { return may_start(out); }) &&
+             pack(outs);
+    case Packing::Prepacked:
+      return pack_all();
+  }
+  return true;
+}
+
 Result<bool> RailFlow::push() {
   bool moved = false;
+  if (setup_.packing == Packing::Prepacked && !pack_all()) return false;
   while (window_ < setup_.windows) {
     std::vector<Out>& outs = out_[static_cast<std::size_t>(window_)];
+    if (!is_packed(outs)) break;
     const Result<bool> pushed = push_window(outs);
     if (!pushed) return pushed;
     moved |= *pushed;
@@ -91,11 +156,14 @@ Result<bool> RailFlow::push_window(std::vector<Out>& outs) {
   return moved;
 }
 
-bool RailFlow::may_send(const Out& out) const {
+bool RailFlow::may_start(const Out& out) const {
   const NodeId to = setup_.engine->topology().node_of(out.stream->receiver);
-  return out.next < out.stream->records && setup_.phase->may_begin(setup_.rail, to) &&
-         setup_.keeper->gate().may_send(window_, to) &&
-         setup_.source->ready(*out.stream, out.next, next_count(out));
+  return setup_.phase->may_begin(setup_.rail, to) && setup_.keeper->gate().may_send(window_, to);
+}
+
+bool RailFlow::may_send(const Out& out) const {
+  return out.next < out.stream->records && may_start(out) &&
+         (out.packed || setup_.source->ready(*out.stream, out.next, next_count(out)));
 }
 
 std::int64_t RailFlow::next_count(const Out& out) const {
@@ -116,8 +184,10 @@ Status RailFlow::send_begin(Out& out) {
 Status RailFlow::send_chunk(Out& out) {
   const std::uint32_t slot = setup_.slots->take(setup_.rail);
   const std::int64_t count = next_count(out);
-  const auto payload = setup_.slots->of(setup_.rail, slot, setup_.shape.payload(count));
-  setup_.source->pack(*out.stream, out.next, count, payload.data());
+  const auto payload = out.packed
+                           ? frame_of(out, out.next)
+                           : setup_.slots->of(setup_.rail, slot, setup_.shape.payload(count));
+  if (!out.packed) setup_.source->pack(*out.stream, out.next, count, payload.data());
   FrameHeader frame;
   frame.kind = FrameKind::Records;
   frame.step = setup_.step;

@@ -1,6 +1,7 @@
 #include "exec/segment_map.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "exec/record.hpp"
 #include "exec/step_header.hpp"
@@ -29,12 +30,16 @@ struct StageNeed {
   std::int64_t streams = 0;
 };
 
+std::int64_t record_bytes(const Limits& limits, bool backwards) {
+  const std::int64_t meta =
+      backwards ? weights_meta_bytes(limits.max_top_k) : record_meta_bytes(limits.max_top_k);
+  return round_up(meta + limits.max_row_bytes, kLine);
+}
+
 /// Most that can end at `rank` from the lanes of one slice on one rail.
 void add_slice(const Topology& topology, const Limits& limits, NodePair slice, bool backwards,
                RankId rank, StageNeed& need) {
-  const std::int64_t meta =
-      backwards ? weights_meta_bytes(limits.max_top_k) : record_meta_bytes(limits.max_top_k);
-  const std::int64_t record = round_up(meta + limits.max_row_bytes, kLine);
+  const std::int64_t record = record_bytes(limits, backwards);
   for (int r = 0; r < topology.rails(); ++r) {
     const RailId rail(r);
     const std::int64_t load = plan::worst_case_records(topology, slice, rail, limits.max_tokens);
@@ -64,7 +69,40 @@ StageNeed stage_need(const Topology& topology, const Limits& limits, RankId rank
   return need;
 }
 
+/// Most records that leave `rank` by the lanes of one slice on its egress rail `rail`.
+std::int64_t sent_records(const Topology& topology, const Limits& limits, NodePair slice,
+                          bool backwards, std::pair<RankId, RailId> from) {
+  std::int64_t records = 0;
+  for (int r = 0; r < topology.rails(); ++r) {
+    const RailId rail(r);
+    const std::int64_t load = plan::worst_case_records(topology, slice, rail, limits.max_tokens);
+    const RailId there = topology.ingress(slice.source, slice.destination, rail);
+    if (load == 0 || (backwards ? there : rail) != from.second) continue;
+    const auto near = topology.drivers(slice.source, rail);
+    const auto far = topology.drivers(slice.destination, there);
+    for (std::size_t lane = 0; lane < near.size(); ++lane) {
+      if ((backwards ? far[lane % far.size()] : near[lane]) != from.first) continue;
+      records += ceil_div(load, static_cast<std::int64_t>(near.size()));
+    }
+  }
+  return records;
+}
+
 }  // namespace
+
+std::int64_t most_sent_bytes(const Topology& topology, const Limits& limits, RankId rank,
+                             RailId rail) {
+  const NodeId node = topology.node_of(rank);
+  std::int64_t forth = 0;
+  std::int64_t back = 0;
+  for (int n = 0; n < topology.nodes(); ++n) {
+    const NodeId other(n);
+    if (other == node) continue;
+    forth += sent_records(topology, limits, {node, other}, false, {rank, rail});
+    back += sent_records(topology, limits, {other, node}, true, {rank, rail});
+  }
+  return std::max(forth * record_bytes(limits, false), back * record_bytes(limits, true));
+}
 
 SegmentMap SegmentMap::of(const Topology& topology, const Limits& limits, RankId rank) {
   const std::int64_t nodes = topology.nodes();

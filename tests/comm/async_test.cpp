@@ -380,9 +380,9 @@ TEST(Async, OnEachRailOnePhaseComesAfterTheOther) {
   }
 }
 
-/// With whole-node gates one rank of a node hears from another node for all its neighbours. Rank 1 is
-/// the one here, drives no rail of the second phase, and calls nothing after it: it must not be gone
-/// before rank 0 knows what it needs.
+/// With whole-node gates one rank of a node hears from another node for all its neighbours. Rank 1
+/// is the one here, drives no rail of the second phase, and calls nothing after it: it must not be
+/// gone before rank 0 knows what it needs.
 TEST(Async, WhoHearsForItsNeighboursStaysUntilTheyKnow) {
   world::Options late;
   late.faults.max_delay = milliseconds(30);

@@ -114,14 +114,40 @@ Sizes sizes_of(const CommunicatorOptions& o) {
           o.phases_in_flight};
 }
 
+/// What rank `local` of `node` can have to send on rail r: where chi is the identity, what can come
+/// back to it.
+int64_t frames_of(const Plain& c, const Sizes& z, int node, int local, int r) {
+  int64_t forth = 0;
+  int64_t back = 0;
+  for (int other = 0; other < c.nodes(); ++other) {
+    if (other == node) continue;
+    for (const bool combine : {false, true}) {
+      const int from = combine ? other : node;  // of the dispatch
+      const auto near = c.drivers(from, r);
+      const auto far = c.drivers(combine ? node : other, r);
+      const int64_t most = std::max(z.tokens * static_cast<int64_t>(c.homed(from, r).size()),
+                                    ceil_of(z.tokens * c.at(from), c.rails));
+      for (std::size_t i = 0; i < near.size(); ++i) {
+        if ((combine ? far[i % far.size()] : near[i]) != local) continue;
+        const int64_t records = ceil_of(most, static_cast<int64_t>(near.size()));
+        (combine ? back : forth) += records * up(z.row + (combine ? up(4 * z.top_k, 8) : z.meta));
+      }
+    }
+  }
+  return std::max(forth, back);
+}
+
 int64_t slots_of(const Plain& c, const CommunicatorOptions& o, int node, int local) {
   const Sizes z = sizes_of(o);
-  int64_t driven = 0;
+  int64_t bytes = 0;
   for (int r = 0; r < c.rails && c.nodes() > 1; ++r) {
     const auto drivers = c.drivers(node, r);
-    driven += std::count(drivers.begin(), drivers.end(), local);
+    if (std::count(drivers.begin(), drivers.end(), local) == 0) continue;
+    bytes += o.send_slots * std::max(o.chunk_bytes, z.row + z.meta);
+    if (o.packing == railwave::Packing::Pipelined) continue;
+    bytes += o.phases_in_flight * frames_of(c, z, node, local, r);
   }
-  return driven * o.send_slots * std::max(o.chunk_bytes, z.row + z.meta);
+  return bytes;
 }
 
 CommunicatorOptions options(int64_t tokens, int64_t hidden, DType dtype, int top_k,
@@ -141,6 +167,11 @@ CommunicatorOptions with_phases(int phases, CommunicatorOptions o) {
   return o;
 }
 
+CommunicatorOptions packed(railwave::Packing packing, CommunicatorOptions o) {
+  o.packing = packing;
+  return o;
+}
+
 struct Size {
   Plain cluster;
   CommunicatorOptions options;
@@ -152,6 +183,10 @@ const std::vector<Size>& sizes() {
       {{{8, 8, 8, 8}, 8}, options(4096, 7168, DType::BF16, 8, 8192)},
       {{{2, 5, 3}, 4}, options(37, 130, DType::FP32, 3, 370, 1000)},  // nothing divides anything
       {{{2, 5, 3}, 4}, with_phases(3, options(37, 130, DType::FP32, 3, 370, 1000))},
+      {{{2, 5, 3}, 4},
+       packed(railwave::Packing::Sequential,
+              with_phases(2, options(37, 130, DType::FP32, 3, 370, 1000)))},
+      {{{2, 3}, 2}, packed(railwave::Packing::Prepacked, options(9, 3, DType::BF16, 2, 5))},
       {{{4}, 2}, options(100, 64, DType::BF16, 2, 400)},  // one node
       {{{1, 1}, 1}, options(37, 3, DType::BF16, 2, 5)},   // fp8 rows and weights take the most
       // 2^31 + 6144 bytes of rows
@@ -199,7 +234,7 @@ TEST(Workspace, RefusesARankThatIsNone) {
 }
 
 TEST(Workspace, IsSaidByTheGroup) {
-  for (const Size& size : {sizes()[2], sizes()[3], sizes()[4]}) {
+  for (const Size& size : {sizes()[2], sizes()[3], sizes()[4], sizes()[6]}) {
     const auto topology = Topology::create({size.cluster.ranks, size.cluster.rails});
     const auto placement = *Placement::contiguous(topology->ranks(), topology->ranks());
     const auto of = [&](RankId self) {

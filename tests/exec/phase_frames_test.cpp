@@ -59,9 +59,14 @@ class Source final : public RecordSource {
 /// send what the test says.
 class PhaseFrames : public testing::Test {
  protected:
-  PhaseFrames()
-      : cluster_(*Topology::uniform(3, 1, 1), engines::small_limits()),
+  explicit PhaseFrames(railwave::Packing packing = railwave::Packing::Pipelined)
+      : cluster_(*Topology::uniform(3, 1, 1), limits_of(packing)),
         slots_(cluster_.engine(1), cluster_.limits) {}
+  static railwave::exec::Limits limits_of(railwave::Packing packing) {
+    auto limits = engines::small_limits();
+    limits.packing = packing;
+    return limits;
+  }
 
   /// records[s][d]
   void plan(const std::vector<std::vector<std::int64_t>>& records, const railwave::Windows& windows,
@@ -83,6 +88,7 @@ class PhaseFrames : public testing::Test {
     setup.rows = &*rows_;
     setup.slots = &slots_;
     setup.policy = StartPolicy::Grant;
+    setup.packing = cluster_.limits.packing;
     phase_.emplace(setup);
   }
 
@@ -276,6 +282,46 @@ TEST_P(GrantFrames, OfLevelsThatAreNotDoNothing) {
   EXPECT_EQ(status.error().rank, 0) << status.error().message;
   EXPECT_EQ(source_.packed, 0);
 }
+
+/// Rank 1 sends six records to node 0 in window 0 and three to node 2 in window 1, which waits for
+/// a grant. It has two slots for frames of four records.
+class PackedFrames : public PhaseFrames, public testing::WithParamInterface<railwave::Packing> {
+ protected:
+  PackedFrames() : PhaseFrames(GetParam()) {
+    const NodePair to_0{NodeId(1), NodeId(0)};
+    const NodePair to_2{NodeId(1), NodeId(2)};
+    const NodePair busy{NodeId(0), NodeId(2)};  // node 2 has something to wait for
+    plan({{0, 0, 1}, {6, 0, 3}, {0, 0, 0}}, {{to_0, busy}, {to_2}});
+  }
+  [[nodiscard]] std::int64_t packed_before_the_grant() const {
+    return GetParam() == railwave::Packing::Prepacked ? 9 : 6;
+  }
+};
+
+/// What is packed before anything is sent, and before the second window may start.
+TEST_P(PackedFrames, WhenTheirTimeHasCome) {
+  std::int64_t packed_at_grant = -1;
+  const Status status = run(
+      [&] {
+        packed_at_grant = source_.packed;
+        FrameHeader grant = records(0, 0);
+        grant.kind = FrameKind::Grant;
+        grant.window = 1;
+        send(grant, 0, 0, 2);
+      },
+      5000);
+  ASSERT_TRUE(status) << to_string(status.error());
+  EXPECT_EQ(packed_at_grant, packed_before_the_grant());
+  EXPECT_EQ(source_.packed, 9) << "each record once";
+  railwave::PhaseReport report;
+  phase_->report(report);
+  EXPECT_EQ(report.prepack_s > 0, GetParam() == railwave::Packing::Prepacked);
+}
+
+INSTANTIATE_TEST_SUITE_P(Packings, PackedFrames,
+                         testing::Values(railwave::Packing::Pipelined,
+                                         railwave::Packing::Sequential,
+                                         railwave::Packing::Prepacked));
 
 INSTANTIATE_TEST_SUITE_P(Levels, GrantFrames,
                          testing::Values(0U, 3U, 0xffffffU, 0x1000001U, 0xffffffffU));

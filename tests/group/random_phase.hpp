@@ -227,6 +227,7 @@ inline railwave::CommunicatorOptions options_of(const Shape& s, RankId self) {
   // For three phases under way, each with its input and its experts' rows.
   options.shared_bytes = 3 * (options.max_recv_rows * s.model.hidden * 4 + 2 * 64 * 200 * 4);
   options.phases_in_flight = 1 + static_cast<int>(s.seed / 2 % 3);
+  options.packing = static_cast<railwave::Packing>(s.seed / 6 % 3);
   options.chunk_bytes = 64 + static_cast<std::int64_t>(s.seed % 4096);
   options.send_slots = 1 + static_cast<int>(s.seed % 3);
   options.wave_start = s.seed % 3 == 0   ? StartPolicy::Grant

@@ -63,7 +63,11 @@ Status read_settings(const railwave_group_config& given, const Topology& topolog
   if (given.chunk_bytes != 0) options.chunk_bytes = given.chunk_bytes;
   if (given.send_slots != 0) options.send_slots = given.send_slots;
   if (given.phases_in_flight != 0) options.phases_in_flight = given.phases_in_flight;
-  if (given.reserved != 0) return fail(ErrorCode::InvalidArgument, "reserved", "it must be 0");
+  if (given.packing < 0 || given.packing > RAILWAVE_PACKING_PREPACKED) {
+    return fail(ErrorCode::InvalidArgument, "packing",
+                fmt::format("{} is no railwave_packing", given.packing));
+  }
+  if (given.packing != 0) options.packing = static_cast<Packing>(given.packing - 1);
   settings->rail_devices = devices_of(given.rail_devices, topology);
   RAILWAVE_TRY(set_choices(given, &options));
   return set_deadlines(given, &options.deadlines);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <railwave/path.hpp>
+
 #include "base/checked.hpp"
 
 namespace railwave::exec {
@@ -16,7 +18,8 @@ struct Limits {
   int max_top_k = 1;
   std::int64_t chunk_bytes = 64 << 10;  ///< largest payload of a frame, unless one record is larger
   int send_slots = 4;                   ///< frames in flight per rail and rank
-  int phases = 1;                       ///< phases that may be under way at once
+  Packing packing = Packing::Pipelined;
+  int phases = 1;  ///< phases that may be under way at once
 };
 
 /// How the records of a stream lie in frames: each frame is [metas][rows], and lies in the stage as

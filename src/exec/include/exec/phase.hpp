@@ -33,6 +33,7 @@ struct PhaseSetup {
   SendSlots* slots = nullptr;
   StartPolicy policy = StartPolicy::Submission;
   std::int64_t lead_bytes = 0;
+  Packing packing = Packing::Pipelined;
   /// The phase before, where several may be under way: on each rail its last window comes first.
   std::shared_ptr<Phase> before{};
   bool may_be_followed = false;  ///< another phase may wait for this one's last window
@@ -89,6 +90,7 @@ class Phase : public FrameHandler {
  private:
   void open_rails(RecordSource& source);
   Result<bool> refresh_gates();
+  void note_prepacked();
   /// Nodes of which this one does not know that they have received all of this phase and of those
   /// before it.
   [[nodiscard]] std::vector<NodeId> late_nodes() const;
@@ -102,7 +104,10 @@ class Phase : public FrameHandler {
   std::vector<GateKeeper*> keeper_of_;            // [R], null where not driven
   std::vector<std::unique_ptr<RailFlow>> flows_;  // [R], null where not driven and when retired
   bool open_ = false;                             // the engine knows it
-  bool read_all_ = false;                         // and has told its neighbours
+  Clock::time_point opened_{};
+  double prepack_s_ = 0;
+  bool prepacked_ = false;
+  bool read_all_ = false;  // and has told its neighbours
 };
 
 }  // namespace railwave::exec

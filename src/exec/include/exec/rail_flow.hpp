@@ -51,6 +51,7 @@ class RecordSource {
 ///   waiting  the gate allows a receiver  Begin, then chunks to it        fan-in counts from Begin
 ///   open     a slot is free (sent()),    the next receiver's chunk       receivers take turns, so
 ///            the chunk's rows are here                                   none takes all the slots
+///            (packed now; before, where packing is not pipelined)
 ///   open     all chunks are queued       the next window: waiting        queued is enough: the
 ///                                                                        receiver says when it
 ///                                                                        has them
@@ -81,6 +82,7 @@ class RailFlow {
     int windows = 0;
     std::int64_t lead_bytes = 0;
     SendSlots* slots = nullptr;
+    Packing packing = Packing::Pipelined;
   };
   RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
            const std::vector<Stream>& outbound);
@@ -90,6 +92,8 @@ class RailFlow {
   Result<bool> push();
   std::span<std::byte> place(const transport::FrameHeader& frame);
   void arrived(const transport::FrameHeader& frame);
+  /// Packing::Prepacked: is everything that it sends packed?
+  [[nodiscard]] bool prepacked() const { return prepacked_; }
   /// Everything planned is queued and has arrived.
   [[nodiscard]] bool done() const { return window_ == setup_.windows && arriving_ == 0; }
   /// For the error that says who is late: the ranks whose records are missing, and the ranks that
@@ -104,6 +108,8 @@ class RailFlow {
     const Stream* stream;
     std::int64_t next = 0;  ///< first record that is not queued
     bool begun = false;
+    std::int64_t frames_at = 0;  ///< where its frames lie among those of the phase
+    bool packed = false;         ///< there
   };
   struct In {
     const Stream* stream;
@@ -119,6 +125,14 @@ class RailFlow {
   };
   /// The parts of one lane, in window order. Their records are counted in one word.
   using Lane = std::vector<In*>;
+  void place_frames();
+  /// Packs what is not packed yet; true when all of it is.
+  bool pack(std::vector<Out>& outs);
+  bool pack_all();
+  /// Are the window's frames packed, as far as they have to be before the first is sent?
+  bool is_packed(std::vector<Out>& outs);
+  [[nodiscard]] std::span<std::byte> frame_of(const Out& out, std::int64_t first) const;
+  [[nodiscard]] bool may_start(const Out& out) const;
   Result<bool> push_window(std::vector<Out>& outs);
   [[nodiscard]] bool may_send(const Out& out) const;
   [[nodiscard]] std::int64_t next_count(const Out& out) const;
@@ -143,6 +157,7 @@ class RailFlow {
   std::map<int, Lane> lanes_;          // by the stream's ordinal
   int window_ = 0;
   std::size_t turn_ = 0;
+  bool prepacked_ = false;
   std::int64_t arriving_ = 0;  // inbound records that are missing
   sched::LevelCounter levels_;
   int level_ = 0;

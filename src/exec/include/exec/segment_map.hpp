@@ -99,6 +99,11 @@ struct SegmentMap {
   }
 };
 
+/// Most bytes of frames that `rank` sends on `rail` in one phase, either direction. REQUIRES: it
+/// drives the rail.
+std::int64_t most_sent_bytes(const Topology& topology, const Limits& limits, RankId rank,
+                             RailId rail);
+
 /// Rank of `destination` that receives the header of node `source`, the rank of `source` that sends
 /// it, and on which rails. The rails of the pairs differ, so that headers do not queue on one.
 struct HeaderRoute {

@@ -3,23 +3,24 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include <railwave/ids.hpp>
+#include <railwave/topology.hpp>
 
 #include "exec/limits.hpp"
 #include "exec/rank_engine.hpp"
 
 namespace railwave::exec {
 
-/// Bytes of one rail's send slots.
-std::int64_t slots_bytes(const Limits& limits);
+/// What `rank` reserves for the frames that it sends on `rail`. REQUIRES: it drives the rail.
+std::int64_t send_bytes(const Topology& topology, const Limits& limits, RankId rank, RailId rail);
 
 /// Slots of each driven rail: made once per group, shared by the phases under way. A frame holds
 /// its slot until the rail has sent it, whatever its receiver does, so that no phase waits for
-/// another one's progress. Threads: the engine's.
+/// another one's progress. Unless they are packed one by one (Packing::Pipelined), the frames of a
+/// phase lie beside the slots, which only count them then. Threads: the engine's.
 class SendSlots {
  public:
   SendSlots(const RankEngine& engine, const Limits& limits);
@@ -29,15 +30,19 @@ class SendSlots {
   void give_back(RailId rail, std::uint32_t slot) { rails_[rail.index()].free.push_back(slot); }
   /// The first `bytes` of a slot.
   [[nodiscard]] std::span<std::byte> of(RailId rail, std::uint32_t slot, std::int64_t bytes);
-  /// All slots of a rank: driven rails x send_slots x the largest frame.
+  /// Room for all frames that a phase sends on the rail. Empty with Packing::Pipelined.
+  [[nodiscard]] std::span<std::byte> frames_of(RailId rail, std::uint64_t step);
+  /// All that is reserved on this rank.
   [[nodiscard]] std::int64_t bytes() const;
 
  private:
   struct OfRail {
     std::vector<std::byte> bytes;
     std::vector<std::uint32_t> free;
+    std::vector<std::byte> frames;  // of `phases` phases
   };
   std::int64_t slot_bytes_;
+  std::uint64_t phases_;
   std::vector<OfRail> rails_;  // [R], empty where not driven
 };
 
