@@ -94,6 +94,7 @@ std::string json_of(const WorkspaceOptions& o, const WorkspaceSizes& sizes) {
                                {"sizes", rows}};
   out["library"] = {{"max_recv_rows", o.max_recv_rows},
                     {"top_k", o.top_k},
+                    {"phases_in_flight", o.phases},
                     {"segment_bytes", sizes.library.segment},
                     {"send_slots_bytes", sizes.library.send_slots}};
   return out.dump(2) + "\n";
@@ -136,6 +137,7 @@ void add_workspace(CLI::App& app, Invocation& invocation) {
   add("--max-recv-rows", o->max_recv_rows, "this library: rows that may come; 0: all tokens", "M");
   add("--chunk", o->chunk, "this library: largest frame", "SIZE");
   add("--slots", o->slots, "this library: frames in flight per rail", "N");
+  add("--phases", o->phases, "this library: phases that may be under way at once", "N");
   add("--json", o->json, "write the sizes (docs/workspace.md)", "FILE");
   verb->callback([&invocation, o] { invocation.run = [o] { return run(*o); }; });
 }

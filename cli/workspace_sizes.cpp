@@ -44,6 +44,7 @@ Result<WorkspaceSize> library_size(const WorkspaceOptions& o) {
   options.max_top_k = o.top_k;
   options.chunk_bytes = *chunk;
   options.send_slots = o.slots;
+  options.phases_in_flight = o.phases;
   return workspace_size(*topology, options);
 }
 

@@ -33,6 +33,7 @@ struct WorkspaceOptions {
   std::int64_t gradient_bytes = 4;
   std::string chunk = "64kb";
   int slots = 4;
+  int phases = 1;
   std::string json{};
 };
 

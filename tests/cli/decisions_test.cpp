@@ -25,6 +25,9 @@ TEST(WorkspaceVerb, OurLibraryByItsOwnFormula) {
   EXPECT_EQ(json["schema"], "railwave.workspace/1");
   EXPECT_EQ(json["library"]["segment_bytes"], 416'035'904);
   EXPECT_EQ(json["library"]["send_slots_bytes"], 262'144);
+  const auto two =
+      verb_json({"workspace", "--tokens", "4096", "--max-recv-rows", "8192", "--phases", "2"});
+  EXPECT_EQ(two["library"]["segment_bytes"], 712'914'368);
   EXPECT_EQ(json["rail_balance"]["bytes"], 441'778'304);
   EXPECT_EQ(json["replicated_experts"]["sizes"].size(), 3U);
 }

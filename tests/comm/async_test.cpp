@@ -12,6 +12,7 @@
 #include <poll.h>
 
 #include "group/thread_world.hpp"
+#include "group/used_time.hpp"
 
 namespace {
 
@@ -406,6 +407,29 @@ TEST(Async, WhoHearsForItsNeighboursStaysUntilTheyKnow) {
         },
         seconds(3), late);
   }
+}
+
+/// Three ranks have two phases under way, for which rank 3 is late by a second: nobody spins.
+TEST(Async, WaitingForAPhaseIsFree) {
+  std::atomic<int> begun{0};
+  std::chrono::microseconds used{0};
+  run_four(2, [&](RankId self, auto& group) {
+    Batch first(self);
+    Batch second(self, 9);
+    if (self.value == 3) {
+      while (begun < kRanks - 1) std::this_thread::sleep_for(milliseconds(1));
+      const auto before = held::used_time();
+      std::this_thread::sleep_for(seconds(1));
+      used = held::used_time() - before;
+    }
+    auto one = group->dispatch_async(first.dispatch());
+    auto two = group->dispatch_async(second.dispatch());
+    ASSERT_TRUE(one && two);
+    ++begun;
+    ASSERT_TRUE(one->wait());
+    ASSERT_TRUE(two->wait());
+  });
+  EXPECT_LT(used, milliseconds(100));
 }
 
 TEST(Async, CallsComeFromOneThreadAtATime) {
