@@ -207,7 +207,7 @@ class Communicator {
   /// Gathers every rank's bytes over the control network, for measurements between calls.
   Result<std::vector<std::vector<std::byte>>> all_gather(std::span<const std::byte> mine);
 
-  /// Phases that every rank has been asked for so far.
+  /// Phases that this rank has asked for so far. Threads: any.
   [[nodiscard]] std::uint64_t operations() const;
   [[nodiscard]] WorkspaceSize workspace() const;
 

@@ -98,7 +98,7 @@ class Group {
   std::unique_ptr<StepMover> mover_;           // null until the group is built
   std::shared_ptr<const void> identity_ = std::make_shared<char>();  // tells groups apart
   std::shared_ptr<transport::SharedArena> arena_;
-  std::uint64_t step_ = 0;  // the newest
+  std::atomic<std::uint64_t> step_{0};  // the newest
   std::atomic<bool> busy_{false};
 };
 
