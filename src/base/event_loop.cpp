@@ -19,6 +19,9 @@ Error system_error(const char* call) {
                std::string(call) + " failed: " + std::strerror(errno)};
 }
 
+/// What one wait() tells of; what else is ready, the next one does.
+constexpr std::size_t kMostAtOnce = 64;
+
 /// Rounded up, so that a wait never returns just before its deadline.
 int milliseconds_until(Deadline deadline) {
   using std::chrono::milliseconds;
@@ -43,6 +46,7 @@ UniqueFd::~UniqueFd() {
 
 Result<EventLoop> EventLoop::create() {
   EventLoop loop;
+  loop.ready_.reserve(kMostAtOnce);
   loop.epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
   if (!loop.epoll_) return fail(system_error("epoll_create1"));
   return loop;
@@ -72,7 +76,7 @@ Status EventLoop::unwatch(int fd) {
 }
 
 Result<std::span<const std::uint64_t>> EventLoop::wait(Deadline deadline) {
-  std::array<epoll_event, 64> events{};
+  std::array<epoll_event, kMostAtOnce> events{};
   int count = 0;
   do {
     count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
