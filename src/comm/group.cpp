@@ -192,7 +192,7 @@ Result<Ticket<Outcome>> Group::start(const Arguments& arguments) {
   RAILWAVE_TRY(mover_->be_ready());
   try {
     auto step = std::make_shared<NewStep>(*this, arguments, check(arguments));
-    mover_->start(step);
+    mover_->start(*step);  // the ticket waits for it before it goes
     return Ticket<Outcome>(std::move(step));
   } catch (const std::bad_alloc&) {
     return out_of_memory();

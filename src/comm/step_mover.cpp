@@ -34,12 +34,10 @@ void StepMover::end(const Error& error) {
 }
 
 void StepMover::finish(Step& step) {
-  // Shares nothing: the caller keeps the step until it is over.
-  const std::shared_ptr<Step> borrowed(std::shared_ptr<Step>(), &step);
   {
     std::unique_lock lock(mutex_);
     if (unfinished_ > 0) {
-      new_.push_back(borrowed);
+      new_.push_back(&step);
       ++unfinished_;
       lock.unlock();
       engine_.wake();
@@ -49,14 +47,14 @@ void StepMover::finish(Step& step) {
     changed_.wait(lock, [this] { return !driving_; });
     ++unfinished_;
   }
-  steps_.push_back(borrowed);
+  steps_.push_back(&step);
   drive([this] { return steps_.empty(); });
 }
 
-void StepMover::start(std::shared_ptr<Step> step) {
+void StepMover::start(Step& step) {
   {
     const std::lock_guard lock(mutex_);
-    new_.push_back(std::move(step));
+    new_.push_back(&step);
     ++unfinished_;
   }
   changed_.notify_all();
@@ -111,7 +109,7 @@ void StepMover::drive(const std::function<bool()>& done) {
 
 void StepMover::take_new() {
   const std::lock_guard lock(mutex_);
-  for (std::shared_ptr<Step>& step : new_) steps_.push_back(std::move(step));
+  steps_.insert(steps_.end(), new_.begin(), new_.end());
   new_.clear();
 }
 
@@ -180,13 +178,13 @@ void StepMover::fail_all(Error error) {
 }
 
 void StepMover::remove(std::size_t index) {
-  const std::shared_ptr<Step> step = std::move(steps_[index]);
+  Step* const step = steps_[index];
   steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(index));
   {
     const std::lock_guard lock(mutex_);
     --unfinished_;
   }
-  step->complete();
+  step->complete();  // it may be gone then
 }
 
 void StepMover::alarm() {
@@ -204,7 +202,7 @@ void StepMover::alarm() {
 
 Deadline StepMover::next_alarm() const {
   Deadline next = Deadline::max();
-  for (const std::shared_ptr<Step>& step : steps_) {
+  for (const Step* step : steps_) {
     if (!step->waiting()) next = std::min(next, step->next_alarm());
   }
   return next;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -37,8 +36,8 @@ class StepMover {
   void finish(Step& step);
   /// Makes the thread, if there is none yet. Errors: ResourceExhausted.
   Status be_ready();
-  /// Returns at once. REQUIRES: be_ready().
-  void start(std::shared_ptr<Step> step);
+  /// Returns at once. REQUIRES: be_ready(); the step stays until it is over.
+  void start(Step& step);
   /// The error that has ended the group.
   [[nodiscard]] std::optional<Error> ended() const;
   /// Notes an error that ends the group.
@@ -61,11 +60,11 @@ class StepMover {
 
   exec::RankEngine& engine_;
   std::uint64_t phases_;
-  std::vector<std::shared_ptr<Step>> steps_;  // of who drives: not over, in their order
+  std::vector<Step*> steps_;  // of who drives: not over, in their order
 
   mutable std::mutex mutex_;  // for what follows
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Step>> new_;
+  std::deque<Step*> new_;
   std::int64_t unfinished_ = 0;
   bool driving_ = false;  // the own thread is in drive()
   bool leaving_ = false;
