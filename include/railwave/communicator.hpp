@@ -81,6 +81,8 @@ class Handle {
   std::shared_ptr<const exec::HandleState> state_;
 };
 
+struct Received;
+
 /// Input of one dispatch. Borrowed until the call returns.
 /// Shapes: T tokens, K slots, H hidden elements.
 ///
@@ -104,6 +106,10 @@ struct DispatchArguments {
   Handle handle{};           ///< repeats its dispatch
   std::span<std::byte> recv_x{};   ///< where rows go, apart from x; empty: the result owns them
   std::span<float> recv_scales{};  ///< where scales go, apart from scales; empty: as recv_x
+  /// An earlier result whose memory the new one takes: with it, and recv_x, a step like those
+  /// before allocates nothing. What it held, its rows and its handle too, is gone when the call
+  /// begins, that of dispatch_async() as well; copy the handle first where it is needed.
+  Received* reuse = nullptr;
 };
 
 /// Result of one dispatch. Shapes: Nr rows, S = ceil(H / 128) scales.
@@ -151,6 +157,8 @@ struct CombineArguments {
   bool apply_weights = false;   ///< expert-major: a row counts as fp32(weight) x fp32(row)
   bool return_weights = false;  ///< brings the weights back, summed over ranks for each slot
   std::span<float> out_topk_weights{};  ///< [T, K] with return_weights
+  PhaseReport* reuse = nullptr;  ///< an earlier report, gone when the call begins, whose memory the
+                                 ///< new one takes
 };
 
 /// What a group reserves per rank beyond the caller's buffers, in bytes.

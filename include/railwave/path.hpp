@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -71,9 +72,9 @@ constexpr std::optional<Path> path_from_string(std::string_view name) {
 }
 
 /// A set of node pairs that may send at the same time, in the order in which they were given.
-using Window = std::vector<NodePair>;
+using Window = std::pmr::vector<NodePair>;
 /// Windows in the order in which they run.
-using Windows = std::vector<Window>;
+using Windows = std::pmr::vector<Window>;
 
 /// Who may start a window (DESIGN 5.3).
 ///   Submission   all paths but waves: a window starts when all nodes have finished the one before

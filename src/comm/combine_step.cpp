@@ -6,6 +6,7 @@
 #include "comm/group.hpp"
 #include "exec/record.hpp"
 #include "exec/row_shape.hpp"
+#include "reuse.hpp"
 
 namespace railwave::comm {
 
@@ -13,18 +14,11 @@ using exec::Operation;
 using exec::RowShape;
 using exec::StepHeader;
 
-namespace {
-
-StepHeader refused() {
-  StepHeader header;
-  header.operation = Operation::Combine;
-  return header;
-}
-
-}  // namespace
-
 CombineStep::CombineStep(Group& group, const CombineArguments& arguments, Status own)
-    : Step(group, own, own ? Group::header_of(arguments) : refused()), arguments_(arguments) {}
+    : Step(group, own, Operation::Combine), arguments_(arguments) {
+  if (own) Group::describe(arguments, header());
+  if (arguments.reuse != nullptr) report_ = blank_report(*arguments.reuse);
+}
 
 exec::NodeRows::Setup CombineStep::expert_rows() {
   const exec::HandleState& handle = *arguments_.handle.state_;
@@ -38,6 +32,7 @@ exec::NodeRows::Setup CombineStep::expert_rows() {
   setup.extent = arguments_.rows;
   setup.own = static_cast<const std::byte*>(arguments_.x);
   setup.places = handle.expert_rows.places;
+  setup.memory = memory();
   if (arguments_.apply_weights || arguments_.return_weights) {
     setup.weights = arguments_.topk_weights.data();
     setup.weights_per_row = expert_major ? 1 : handle.top_k;
@@ -58,6 +53,7 @@ void CombineStep::fill_context() {
   context_.hidden = arguments_.hidden;
   context_.apply_weights = arguments_.apply_weights;
   context_.return_weights = arguments_.return_weights;
+  context_.memory = memory();
 }
 
 Status CombineStep::agreed(const std::vector<StepHeader>&) {

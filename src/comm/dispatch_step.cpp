@@ -10,6 +10,7 @@
 #include "model/rail_counts.hpp"
 #include "model/routing.hpp"
 #include "plan/dispatch_plan.hpp"
+#include "reuse.hpp"
 
 namespace railwave::comm {
 
@@ -18,7 +19,10 @@ using exec::RowShape;
 using exec::StepHeader;
 
 DispatchStep::DispatchStep(Group& group, const DispatchArguments& arguments, Status own)
-    : Step(group, own, own ? group.header_of(arguments) : StepHeader{}), arguments_(arguments) {}
+    : Step(group, own, Operation::Dispatch), arguments_(arguments), places_(memory()) {
+  if (own) group.describe(arguments, header());
+  if (arguments.reuse != nullptr) received_ = blank_result(*arguments.reuse);
+}
 
 void DispatchStep::begun() {
   const Stopwatch packing;
@@ -29,7 +33,7 @@ void DispatchStep::begun() {
   } else {
     const Routing routing{arguments_.tokens, arguments_.top_k, arguments_.topk_idx};
     exec::write_metas(engine, map, group().placement_,
-                      {routing, arguments_.topk_weights, arguments_.layout}, number());
+                      {routing, arguments_.topk_weights, arguments_.layout, memory()}, number());
   }
   pack_s_ = packing.total();
 }
@@ -37,19 +41,21 @@ void DispatchStep::begun() {
 Result<std::shared_ptr<exec::HandleState>> DispatchStep::plan(
     const std::vector<StepHeader>& headers) {
   const Topology& topology = group().topology_;
-  auto handle = std::make_shared<exec::HandleState>();
+  const auto& kept = group().memory_;
+  auto handle = make_kept<exec::HandleState>(kept, kept.get());
+  Memory* lasting = &handle->memory;
   handle->group = group().identity_;
   handle->step = number();
   handle->layout = arguments_.layout;
   handle->top_k = arguments_.top_k;
   handle->expert_alignment = arguments_.expert_alignment;
   handle->tokens = arguments_.tokens;
-  handle->counts = exec::StepCounts::of(headers, topology.nodes());
-  auto plan =
-      plan::DispatchPlan::create(topology, RailCounts::from_ranks(topology, handle->counts.records),
-                                 {arguments_.path, arguments_.windows});
+  handle->counts = exec::StepCounts::of(headers, topology.nodes(), lasting);
+  auto plan = plan::DispatchPlan::create(
+      group().shared_topology_, RailCounts::from_ranks(topology, handle->counts.records, lasting),
+      {arguments_.path, std::move(arguments_.windows), lasting, memory()});
   if (!plan) return fail(std::move(plan).error());
-  handle->plan = std::make_shared<const plan::DispatchPlan>(std::move(*plan));
+  handle->plan.emplace(*std::move(plan));
   return handle;
 }
 
@@ -62,13 +68,14 @@ exec::NodeRows::Setup DispatchStep::own_rows() {
   setup.rows = setup.extent = arguments_.tokens;
   setup.own = static_cast<const std::byte*>(arguments_.x);
   setup.scales = reinterpret_cast<const std::byte*>(arguments_.scales.data());
+  setup.memory = memory();
   return setup;
 }
 
 void DispatchStep::fill_context() {
   context_.engine = group().engine_.get();
   context_.placement = &group().placement_;
-  context_.plan = handle_->plan.get();
+  context_.plan = &*handle_->plan;
   context_.counts = &handle_->counts;
   context_.rows = &*rows_;
   context_.row_shape = RowShape::of(arguments_.dtype, arguments_.hidden);
@@ -76,6 +83,7 @@ void DispatchStep::fill_context() {
                                         context_.row_shape.bytes(), group().limits_.chunk_bytes);
   context_.layout = handle_->layout;
   context_.top_k = handle_->top_k;
+  context_.memory = memory();
 }
 
 Status DispatchStep::agreed(const std::vector<StepHeader>& headers) {
@@ -120,7 +128,7 @@ exec::ReceiveBuffers DispatchStep::make_room(std::int64_t count) {
   }
   const bool expert_major = handle_->layout == RowLayout::ExpertMajor;
   const auto slots = rows * static_cast<std::size_t>(handle_->top_k);
-  if (!expert_major) received_.topk_idx.resize(slots);
+  received_.topk_idx.resize(expert_major ? 0 : slots);
   received_.topk_weights.resize(expert_major ? rows : slots);
   return {received_.x, reinterpret_cast<std::byte*>(received_.scales), received_.topk_idx.data(),
           received_.topk_weights.data()};
@@ -134,9 +142,12 @@ Result<bool> DispatchStep::move() {
 
 /// What the handle knows of the experts' rows.
 void DispatchStep::count_experts() {
-  received_.unaligned_tokens_per_expert = handle_->tokens_per_expert;
-  received_.expert_offsets = handle_->expert_rows.offsets;
-  for (const std::int64_t count : handle_->tokens_per_expert) {
+  const auto& counts = handle_->tokens_per_expert;
+  received_.unaligned_tokens_per_expert.assign(counts.begin(), counts.end());
+  const auto& offsets = handle_->expert_rows.offsets;
+  received_.expert_offsets.assign(offsets.begin(), offsets.end());
+  received_.tokens_per_expert.reserve(counts.size());
+  for (const std::int64_t count : counts) {
     received_.tokens_per_expert.push_back(round_up(count, handle_->expert_alignment));
   }
 }

@@ -44,7 +44,11 @@ class Group::Call {
 
 Group::Group(const Topology& topology, const Placement& placement,
              const CommunicatorOptions& options)
-    : topology_(topology), placement_(placement), options_(options), limits_(limits_of(options)) {}
+    : shared_topology_(std::make_shared<const Topology>(topology)),
+      topology_(*shared_topology_),
+      placement_(placement),
+      options_(options),
+      limits_(limits_of(options)) {}
 
 Result<std::unique_ptr<Group>> Group::create(const Topology& topology, const Placement& placement,
                                              const CommunicatorOptions& options, Wiring wiring) {
@@ -128,6 +132,10 @@ Status Group::connect(Deadline deadline) {
   if (!all) return fail(all.error());
   const NodeId node = topology_.node_of(options_.self);
   const auto peers = rail_peers();
+  std::size_t senders = 0;
+  for (const auto& of_rail : peers) senders += of_rail.size();
+  engine_->expect_early(senders * static_cast<std::size_t>(limits_.send_slots),
+                        static_cast<std::size_t>(exec::largest_frame(limits_)));
   for (std::size_t r = 0; r < peers.size(); ++r) {
     for (const RankId peer : peers[r]) {
       const auto theirs = unpack_addresses((*all)[peer.index()], topology_.rails(), peer);
@@ -191,7 +199,7 @@ Result<Ticket<Outcome>> Group::start(const Arguments& arguments) {
   RAILWAVE_TRY(call.admitted());
   RAILWAVE_TRY(mover_->be_ready());
   try {
-    auto step = std::make_shared<NewStep>(*this, arguments, check(arguments));
+    auto step = make_kept<NewStep>(memory_, *this, arguments, check(arguments));
     mover_->start(*step);  // the ticket waits for it before it goes
     return Ticket<Outcome>(std::move(step));
   } catch (const std::bad_alloc&) {

@@ -21,15 +21,18 @@ namespace {
 
 std::uint64_t hash_of(const Windows& windows) {
   if (windows.empty()) return 0;
-  std::vector<std::int32_t> flat;
+  std::uint64_t hash = 0;
+  const auto add = [&](std::int32_t value) {
+    hash = XXH3_64bits_withSeed(&value, sizeof(value), hash);
+  };
   for (const Window& window : windows) {
-    flat.push_back(-1);
+    add(-1);
     for (const NodePair pair : window) {
-      flat.push_back(pair.source.value);
-      flat.push_back(pair.destination.value);
+      add(pair.source.value);
+      add(pair.destination.value);
     }
   }
-  return XXH3_64bits(flat.data(), flat.size() * sizeof(flat[0]));
+  return hash;
 }
 
 Routing routing_of(const DispatchArguments& arguments) {
@@ -256,7 +259,10 @@ std::int64_t Group::most_padding(const DispatchArguments& arguments) const {
 }
 
 void Group::count(const DispatchArguments& arguments, StepHeader& header) const {
-  const Layout layout = Layout::of(routing_of(arguments), placement_, topology_);
+  const Layout layout = Layout::counts_of(routing_of(arguments), placement_, topology_,
+                                          header.copies.get_allocator().resource());
+  header.records.reserve(layout.tokens_per_node.size());
+  header.copies.reserve(layout.tokens_per_rank.size());
   for (const std::int64_t n : layout.tokens_per_node) {
     header.records.push_back(static_cast<std::uint32_t>(n));
   }
@@ -274,9 +280,7 @@ void Group::count(const DispatchArguments& arguments, StepHeader& header) const 
   }
 }
 
-StepHeader Group::header_of(const DispatchArguments& arguments) const {
-  StepHeader header;
-  header.operation = Operation::Dispatch;
+void Group::describe(const DispatchArguments& arguments, StepHeader& header) const {
   header.dtype = arguments.dtype;
   header.hidden = static_cast<std::uint32_t>(arguments.hidden);
   header.tokens = static_cast<std::uint32_t>(arguments.tokens);
@@ -285,7 +289,7 @@ StepHeader Group::header_of(const DispatchArguments& arguments) const {
     header.path = handle.plan->path();
     header.top_k = static_cast<std::uint32_t>(handle.top_k);
     header.handle_step = handle.step;
-    return header;
+    return;
   }
   header.path = arguments.path;
   header.top_k = static_cast<std::uint32_t>(arguments.top_k);
@@ -294,13 +298,10 @@ StepHeader Group::header_of(const DispatchArguments& arguments) const {
   header.capacity = static_cast<std::uint32_t>(
       std::max<std::int64_t>(0, recv_room(arguments) - most_padding(arguments)));
   count(arguments, header);
-  return header;
 }
 
-StepHeader Group::header_of(const CombineArguments& arguments) {
+void Group::describe(const CombineArguments& arguments, StepHeader& header) {
   const exec::HandleState& state = *arguments.handle.state_;
-  StepHeader header;
-  header.operation = Operation::Combine;
   header.path = state.plan->path();
   header.dtype = arguments.dtype;
   header.hidden = static_cast<std::uint32_t>(arguments.hidden);
@@ -308,7 +309,6 @@ StepHeader Group::header_of(const CombineArguments& arguments) {
                  (arguments.apply_weights ? exec::kApplyWeights : 0U);
   header.handle_step = state.step;
   header.tokens = static_cast<std::uint32_t>(state.tokens);
-  return header;
 }
 
 }  // namespace railwave::comm

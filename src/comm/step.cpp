@@ -17,8 +17,9 @@ Error midway(Error error) {
 
 }  // namespace
 
-Step::Step(Group& group, Status own, exec::StepHeader header)
-    : group_(group), own_(std::move(own)), header_(std::move(header)) {
+Step::Step(Group& group, Status own, exec::Operation operation)
+    : group_(group), memory_(group.memory_.get()), own_(std::move(own)), header_(&memory_) {
+  header_.operation = operation;
   header_.step = ++group.step_;
   if (!own_) header_.rejected = static_cast<std::uint8_t>(own_.error().code);
 }
@@ -53,7 +54,7 @@ Status Step::take_headers() {
   state_ = State::Moving;
   alarm_ = deadline_;
   if (!own_) return own_;
-  const std::vector<exec::StepHeader> headers = group_.headers_->headers();
+  const std::vector<exec::StepHeader>& headers = group_.headers_->headers();
   RAILWAVE_TRY(exec::agree(headers));
   RAILWAVE_TRY(exec::check_counts(headers, group_.limits_.max_tokens));
   return agreed(headers);
@@ -86,7 +87,8 @@ exec::Phase& Step::make_phase(exec::Operation operation, const plan::DispatchPla
   setup.packing = group_.options_.packing;
   setup.before = group_.phase_before(number());
   setup.may_be_followed = group_.limits_.phases > 1;
-  phase_ = std::make_shared<exec::Phase>(setup);
+  setup.memory = group_.memory_.get();
+  phase_ = make_kept<exec::Phase>(group_.memory_, setup);
   if (setup.may_be_followed) group_.newest_phase_ = phase_;
   return *phase_;
 }

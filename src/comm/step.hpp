@@ -8,6 +8,7 @@
 #include <railwave/error.hpp>
 
 #include "base/event_loop.hpp"
+#include "base/memory.hpp"
 #include "exec/header_exchange.hpp"
 #include "exec/phase.hpp"
 #include "exec/step_header.hpp"
@@ -52,7 +53,9 @@ class Step {
   virtual void wait() = 0;
 
  protected:
-  Step(Group& group, Status own, exec::StepHeader header);
+  Step(Group& group, Status own, exec::Operation operation);
+  /// To be filled by a kind whose input is right.
+  [[nodiscard]] exec::StepHeader& header() { return header_; }
   /// The header is on its way.
   virtual void begun() {}
   /// All ranks agree: plans, and opens the phase.
@@ -61,6 +64,8 @@ class Step {
   virtual Result<bool> move() = 0;
 
   [[nodiscard]] Group& group() { return group_; }
+  /// For what the step needs while it lasts.
+  [[nodiscard]] Memory* memory() { return &memory_; }
   [[nodiscard]] Stopwatch& watch() { return watch_; }
   /// Makes the phase that move() moves. REQUIRES: once, in agreed().
   exec::Phase& make_phase(exec::Operation operation, const plan::DispatchPlan& plan,
@@ -74,6 +79,7 @@ class Step {
   enum class State { Waiting, Headers, Moving };
   Status take_headers();
   Group& group_;
+  BatchMemory memory_;
   Status own_;
   exec::StepHeader header_;
   State state_ = State::Waiting;

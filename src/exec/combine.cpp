@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <numeric>
 
 #include "base/event_loop.hpp"
 #include "exec/seconds.hpp"
@@ -10,7 +11,7 @@
 namespace railwave::exec {
 
 void publish_rows(const CombineContext& context) {
-  const std::vector<std::int32_t>& readers = context.handle->taken_from;
+  const auto& readers = context.handle->taken_from;
   for (std::size_t row = 0; row < readers.size(); ++row) {
     context.rows->copy_for(readers[row], static_cast<std::int64_t>(row));
   }
@@ -60,7 +61,7 @@ bool all_here(const CombineContext& context, const RowRefs& rows, std::size_t fi
 }  // namespace
 
 CombineSource::CombineSource(const CombineContext& context)
-    : context_(context), partial_(context_) {}
+    : context_(context), partial_(context_), owners_(context.memory) {}
 
 const RowRefs& CombineSource::rows_of(const Stream& stream) const {
   const auto& forwarded = context_.handle->forwarded;
@@ -94,15 +95,16 @@ void CombineSource::pack(const Stream& stream, std::int64_t first, std::int64_t 
   seconds_ += seconds_since(begin);
 }
 
-const std::vector<RecordOwner>& CombineSource::owners_of(const Stream& stream) {
+std::span<const RecordOwner> CombineSource::owners_of(const Stream& stream) {
   auto [at, fresh] = owners_.try_emplace(&stream);
-  if (fresh) at->second = record_owners(*context_.handle->plan, *context_.counts, stream);
+  if (fresh)
+    at->second = record_owners(*context_.handle->plan, *context_.counts, stream, context_.memory);
   return at->second;
 }
 
 Status CombineSource::readers(const Stream& stream, std::int64_t first, std::int64_t count,
-                              const std::byte*, std::vector<std::uint8_t>& locals) {
-  const std::vector<RecordOwner>& owners = owners_of(stream);
+                              const std::byte*, std::span<std::uint8_t> locals) {
+  const std::span<const RecordOwner> owners = owners_of(stream);
   for (std::int64_t i = first; i < first + count; ++i) {
     locals[static_cast<std::size_t>(owners[static_cast<std::size_t>(i)].local)] = 1;
   }
@@ -114,21 +116,23 @@ CombineReader::CombineReader(const CombineContext& context, const Phase& phase,
     : context_(context),
       phase_(phase),
       out_(out),
-      there_(phase.streams().inbound.size(), 0),
-      sum_(context.dtype, context.hidden),
-      weights_(context.handle->top_k),
+      parts_(context.memory),
+      there_(phase.streams().inbound.size(), 0, context.memory),
+      waiting_(context.memory),
+      sum_(context.dtype, context.hidden, context.memory),
+      weights_(context.handle->top_k, context.memory),
       own_(context_) {
   find_parts();
-  for (std::int64_t t = 0; t < context.handle->tokens; ++t) {
-    waiting_.push_back(static_cast<std::size_t>(t));
-  }
+  waiting_.resize(static_cast<std::size_t>(context.handle->tokens));
+  std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
 }
 
 void CombineReader::find_parts() {
-  std::map<StreamKey, std::size_t> index;
-  const std::vector<Stream>& inbound = phase_.streams().inbound;
+  std::pmr::map<StreamKey, std::size_t> index(context_.memory);
+  const auto& inbound = phase_.streams().inbound;
   for (std::size_t i = 0; i < inbound.size(); ++i) index[inbound[i]] = i;
   const NodeId self = context_.engine->node();
+  parts_.reserve(context_.handle->partials.size());
   for (const auto& [node, place] : context_.handle->partials) {
     const StreamKey key{{self, node}, place.rail, place.lane, place.part};
     parts_.push_back({index.at(key), place.position, node});

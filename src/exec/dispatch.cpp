@@ -15,12 +15,12 @@ namespace railwave::exec {
 
 OwnPlaces own_places(const DispatchContext& context) {
   const Topology& topology = context.engine->topology();
-  OwnPlaces places(static_cast<std::size_t>(topology.nodes()));
+  OwnPlaces places(static_cast<std::size_t>(topology.nodes()), context.memory);
   for (int n = 0; n < topology.nodes(); ++n) {
     const NodeId node(n);
     if (node == context.engine->node()) continue;
     places[node.index()] =
-        record_places(*context.plan, *context.counts, context.engine->self(), node);
+        record_places(*context.plan, *context.counts, context.engine->self(), node, context.memory);
   }
   return places;
 }
@@ -55,7 +55,8 @@ void publish_tokens(const DispatchContext& context, const OwnPlaces& places) {
   context.rows->publish();
 }
 
-DispatchSource::DispatchSource(const DispatchContext& context) : context_(context) {
+DispatchSource::DispatchSource(const DispatchContext& context)
+    : context_(context), first_meta_(context.memory), owners_(context.memory) {
   const Topology& topology = context.engine->topology();
   const NodeId node = context.engine->node();
   for (int local = 0; local < topology.ranks_at(node); ++local) {
@@ -65,14 +66,14 @@ DispatchSource::DispatchSource(const DispatchContext& context) : context_(contex
   }
 }
 
-const std::vector<RecordOwner>& DispatchSource::owners_of(const Stream& stream) {
+std::span<const RecordOwner> DispatchSource::owners_of(const Stream& stream) {
   auto [at, fresh] = owners_.try_emplace(&stream);
-  if (fresh) at->second = record_owners(*context_.plan, *context_.counts, stream);
+  if (fresh) at->second = record_owners(*context_.plan, *context_.counts, stream, context_.memory);
   return at->second;
 }
 
 bool DispatchSource::ready(const Stream& stream, std::int64_t first, std::int64_t count) {
-  const std::vector<RecordOwner>& owners = owners_of(stream);
+  const std::span<const RecordOwner> owners = owners_of(stream);
   const auto begin = owners.begin() + first;
   return std::all_of(begin, begin + count,
                      [&](const RecordOwner& owner) { return context_.rows->here(owner.local); });
@@ -82,7 +83,7 @@ void DispatchSource::pack(const Stream& stream, std::int64_t first, std::int64_t
                           std::byte* out) {
   const auto begin = Clock::now();
   const auto nodes = static_cast<std::size_t>(context_.engine->topology().nodes());
-  const std::vector<RecordOwner>& owners = owners_of(stream);
+  const std::span<const RecordOwner> owners = owners_of(stream);
   std::byte* row_out = out + count * context_.shape.meta_bytes;
   std::int64_t own = 0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -123,7 +124,7 @@ bool DispatchSource::is_sound(const RecordMeta& meta, NodeId source) const {
 }
 
 Status DispatchSource::readers(const Stream& stream, std::int64_t first, std::int64_t count,
-                               const std::byte* chunk, std::vector<std::uint8_t>& locals) {
+                               const std::byte* chunk, std::span<std::uint8_t> locals) {
   const Topology& topology = context_.engine->topology();
   for (std::int64_t i = 0; i < count; ++i) {
     const RecordMeta meta(chunk + i * context_.shape.meta_bytes);

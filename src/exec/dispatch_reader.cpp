@@ -22,8 +22,10 @@ DispatchReader::DispatchReader(const Setup& setup)
     : setup_(setup),
       context_(*setup.context),
       missing_(setup.handle->counts.rows[setup.context->engine->self().index()]),
-      next_(setup.phase->streams().inbound.size(), 0),
-      node_read_(static_cast<std::size_t>(setup.context->engine->fabric().size())) {
+      experts_(context_.memory),
+      next_(setup.phase->streams().inbound.size(), 0, context_.memory),
+      node_read_(static_cast<std::size_t>(setup.context->engine->fabric().size()), false,
+                 context_.memory) {
   if (setup.fresh == nullptr) return;
   setup.fresh->taken_from.resize(static_cast<std::size_t>(missing_));
   setup.fresh->tokens_per_expert.assign(context_.placement->owned(context_.engine->self()).size(),
@@ -133,12 +135,14 @@ void DispatchReader::find_places() {
   for (const std::int32_t expert : experts_) {
     ++handle.tokens_per_expert[static_cast<std::size_t>(expert)];
   }
-  std::vector<std::int64_t>& offsets = handle.expert_rows.offsets;
+  auto& offsets = handle.expert_rows.offsets;
+  offsets.reserve(handle.tokens_per_expert.size() + 1);
   offsets.assign(1, 0);
   for (const std::int64_t count : handle.tokens_per_expert) {
     offsets.push_back(offsets.back() + round_up(count, handle.expert_alignment));
   }
-  std::vector<std::int64_t> next(offsets.begin(), offsets.end() - 1);
+  std::pmr::vector<std::int64_t> next(offsets.begin(), offsets.end() - 1, context_.memory);
+  handle.expert_rows.places.reserve(experts_.size());
   for (const std::int32_t expert : experts_) {
     handle.expert_rows.places.push_back(
         static_cast<std::uint32_t>(next[static_cast<std::size_t>(expert)]++));
@@ -148,7 +152,7 @@ void DispatchReader::find_places() {
 
 void DispatchReader::clear_padding() {
   const HandleState& handle = *setup_.handle;
-  const std::vector<std::int64_t>& offsets = handle.expert_rows.offsets;
+  const auto& offsets = handle.expert_rows.offsets;
   for (std::size_t e = 0; e + 1 < offsets.size(); ++e) {
     const std::int64_t first = offsets[e] + handle.tokens_per_expert[e];
     const auto rows = static_cast<std::size_t>(offsets[e + 1] - first);

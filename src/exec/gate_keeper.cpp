@@ -12,8 +12,13 @@ using transport::FrameHeader;
 using transport::FrameKind;
 
 GateKeeper::GateKeeper(Setup setup)
-    : setup_(std::move(setup)), gate_(setup_.policy, setup_.shape, setup_.tell_last) {
-  told_ = gate_.level(setup_.shape.self);
+    : setup_(std::move(setup)),
+      gate_(setup_.policy, std::move(setup_.shape), setup_.tell_last),
+      told_(gate_.level(gate_.shape().self)),
+      levels_(setup_.memory),
+      heard_(setup_.memory),
+      voices_(setup_.memory),
+      fellows_(setup_.memory) {
   find_words();
   find_voices();
 }
@@ -76,7 +81,8 @@ int GateKeeper::observe(const Word& word) const {
   const std::uint64_t value =
       transport::observe(reinterpret_cast<const std::uint64_t*>(base + word.offset));
   // The place is a newer step's: every rank has finished this one.
-  return is_of_later_step(value, setup_.step) ? setup_.shape.windows : untagged(value, setup_.step);
+  return is_of_later_step(value, setup_.step) ? gate_.shape().windows
+                                              : untagged(value, setup_.step);
 }
 
 void GateKeeper::signal_fellows() {
@@ -91,7 +97,7 @@ void GateKeeper::publish_level(RailId rail, int level) {
 }
 
 void GateKeeper::heard(RailId rail, const FrameHeader& frame) {
-  if (frame.window > static_cast<std::uint32_t>(setup_.shape.windows)) return;
+  if (frame.window > static_cast<std::uint32_t>(gate_.shape().windows)) return;
   const Topology& topology = setup_.engine->topology();
   const NodeId node = topology.node_of(RankId(static_cast<std::int32_t>(frame.source)));
   const SegmentMap& map = setup_.maps[static_cast<std::size_t>(setup_.engine->local())];
@@ -118,12 +124,14 @@ Status GateKeeper::tell(NodeId node, int level) {
 
 Result<bool> GateKeeper::refresh() {
   bool changed = false;
-  const NodeId self = setup_.shape.self;
-  int own = setup_.shape.windows;
+  const NodeId self = gate_.shape().self;
+  int own = gate_.shape().windows;
   for (const Word& word : levels_) own = std::min(own, observe(word));
   if (own > told_) {
     gate_.reached(self, own);
-    for (const NodeId node : gate_.to_tell(told_)) RAILWAVE_TRY(tell(node, own));
+    for (std::size_t n = 0; n < voices_.size(); ++n) {
+      if (gate_.must_tell(NodeId(n), told_)) RAILWAVE_TRY(tell(NodeId(n), own));
+    }
     told_ = own;
     changed = true;
   }

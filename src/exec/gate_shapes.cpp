@@ -5,18 +5,21 @@
 namespace railwave::exec {
 namespace {
 
-void insert_sorted(std::vector<NodeId>& nodes, NodeId node) {
+void insert_sorted(std::pmr::vector<NodeId>& nodes, NodeId node) {
   const auto at = std::lower_bound(nodes.begin(), nodes.end(), node);
   if (at == nodes.end() || *at != node) nodes.insert(at, node);
 }
 
 }  // namespace
 
-PhaseLoads::PhaseLoads(const plan::DispatchPlan& plan, Operation direction, std::int64_t row_bytes)
-    : topology_(plan.topology()), windows_(static_cast<int>(plan.windows().size())) {
+PhaseLoads::PhaseLoads(const plan::DispatchPlan& plan, Operation direction, std::int64_t row_bytes,
+                       Memory* memory)
+    : topology_(plan.topology()),
+      windows_(static_cast<int>(plan.windows().size())),
+      flows_(memory) {
   for (int w = 0; w < windows_; ++w) {
     for (const NodePair pair : plan.windows()[static_cast<std::size_t>(w)]) {
-      const std::vector<std::int64_t> loads = plan.rail_loads(pair, static_cast<std::size_t>(w));
+      const auto loads = plan.rail_loads(pair, static_cast<std::size_t>(w), memory);
       for (int r = 0; r < topology_.rails(); ++r) {
         if (loads[static_cast<std::size_t>(r)] == 0) continue;
         Flow flow{pair, RailId(r), topology_.ingress(pair.source, pair.destination, RailId(r)), w,
@@ -34,10 +37,11 @@ PhaseLoads::PhaseLoads(const plan::DispatchPlan& plan, Operation direction, std:
 sched::GateShape PhaseLoads::blank(NodeId self) const {
   const auto nodes = static_cast<std::size_t>(topology_.nodes());
   const auto windows = static_cast<std::size_t>(windows_);
-  sched::GateShape shape;
+  sched::GateShape shape(flows_.get_allocator().resource());
   shape.self = self;
   shape.windows = windows_;
-  shape.incoming.assign(nodes, std::vector<std::int64_t>(windows, 0));
+  shape.incoming.resize(nodes);
+  for (auto& bytes : shape.incoming) bytes.assign(windows, 0);
   shape.senders.resize(windows);
   shape.receivers.resize(windows);
   shape.last_sending.assign(nodes, -1);
@@ -62,7 +66,7 @@ void PhaseLoads::add(sched::GateShape& shape, const Flow& flow, bool sends, bool
 sched::GateShape PhaseLoads::rail_gate(NodeId self, RailId rail) const {
   sched::GateShape shape = blank(self);
   // The rail's number at every node: its own number here, the one it leads to elsewhere.
-  std::vector<RailId> number(shape.incoming.size(), RailId(-1));
+  std::pmr::vector<RailId> number(shape.incoming.size(), RailId(-1), flows_.get_allocator());
   for (std::size_t n = 0; n < number.size(); ++n) {
     const auto reachable =
         NodeId(n) == self ? std::span<const RailId>{} : topology_.eligible(self, NodeId(n));

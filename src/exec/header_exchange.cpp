@@ -117,9 +117,9 @@ Result<bool> HeaderExchange::advance() {
   return complete && engine_.unsent(step_) == 0;
 }
 
-std::vector<StepHeader> HeaderExchange::headers() const {
+const std::vector<StepHeader>& HeaderExchange::headers() {
   const Topology& topology = engine_.topology();
-  std::vector<StepHeader> headers;
+  headers_.resize(static_cast<std::size_t>(topology.ranks()));
   for (int n = 0; n < topology.nodes(); ++n) {
     const NodeId node(n);
     for (int local = 0; local < topology.ranks_at(node); ++local) {
@@ -130,12 +130,11 @@ std::vector<StepHeader> HeaderExchange::headers() const {
           own ? map.header + parity() * map.header_stride
               : map.remote + (parity() * topology.nodes() + n) * map.remote_stride +
                     local * static_cast<std::int64_t>(header_bytes_));
-      headers.push_back(
-          decode_step_header(engine_.fabric().segment(where).subspan(at, header_bytes_),
-                             topology.nodes(), topology.ranks()));
+      decode(engine_.fabric().segment(where).subspan(at, header_bytes_), topology.nodes(),
+             topology.ranks(), headers_[topology.rank_at(node, local).index()]);
     }
   }
-  return headers;
+  return headers_;
 }
 
 Result<std::vector<StepHeader>> HeaderExchange::exchange(const StepHeader& mine,

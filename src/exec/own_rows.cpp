@@ -11,10 +11,13 @@ namespace railwave::exec {
 NodeRows::NodeRows(const Setup& setup)
     : setup_(setup),
       local_(setup.engine->local()),
-      here_(setup.maps.size()),
-      waiting_(setup.maps.size()),
-      readers_(setup.maps.size()),
-      copied_(static_cast<std::size_t>(setup.rows)) {
+      published_(setup.memory),
+      lies_(setup.maps.size(), setup.memory),
+      here_(setup.maps.size(), false, setup.memory),
+      waiting_(setup.maps.size(), false, setup.memory),
+      readers_(setup.maps.size(), false, setup.memory),
+      copied_(static_cast<std::size_t>(setup.rows), false, setup.memory) {
+  published_.reserve(setup.maps.size());
   for (std::size_t local = 0; local < setup.maps.size(); ++local) {
     const SegmentMap& map = setup.maps[local];
     // A neighbour's segment is only read: row(), weights() and meta() give it out as const.
@@ -23,7 +26,6 @@ NodeRows::NodeRows(const Setup& setup)
         map.rows_of(setup.step));
   }
   here_[static_cast<std::size_t>(local_)] = true;
-  lies_.resize(setup.maps.size());
   lies_[static_cast<std::size_t>(local_)] = own_lies();
 }
 
@@ -208,8 +210,10 @@ class MetaWriter {
         top_k_(tokens.routing.top_k),
         meta_bytes_(record_meta_bytes(top_k_)),
         metas_(metas),
-        next_row_(static_cast<std::size_t>(topology_.ranks()), 0),
-        slots_(static_cast<std::size_t>(top_k_)) {}
+        next_row_(static_cast<std::size_t>(topology_.ranks()), 0, tokens.memory),
+        next_meta_(tokens.memory),
+        slots_(static_cast<std::size_t>(top_k_), tokens.memory),
+        nodes_(tokens.memory) {}
 
   void write_all() {
     place_groups(tokens_.routing);
@@ -260,7 +264,7 @@ class MetaWriter {
     }
   }
 
-  const std::vector<NodeId>& nodes_of(const Routing& routing, std::int64_t token) {
+  std::span<const NodeId> nodes_of(const Routing& routing, std::int64_t token) {
     nodes_.clear();
     const std::size_t first = static_cast<std::size_t>(token) * slots_.size();
     for (std::size_t k = 0; k < slots_.size(); ++k) {
@@ -280,10 +284,10 @@ class MetaWriter {
   int top_k_;
   std::int64_t meta_bytes_;
   std::byte* metas_;
-  std::vector<std::uint32_t> next_row_;  // [P]
-  std::vector<std::int64_t> next_meta_;  // [N+1]
-  std::vector<RecordSlot> slots_;        // [K] of the current token
-  std::vector<NodeId> nodes_;
+  std::pmr::vector<std::uint32_t> next_row_;  // [P]
+  std::pmr::vector<std::int64_t> next_meta_;  // [N+1]
+  std::pmr::vector<RecordSlot> slots_;        // [K] of the current token
+  std::pmr::vector<NodeId> nodes_;
 };
 
 }  // namespace

@@ -19,33 +19,39 @@ using transport::FrameKind;
 
 Phase::Phase(const PhaseSetup& setup)
     : setup_(setup),
-      streams_(node_streams(*setup.plan, setup.engine->node(), setup.operation, setup.shape)),
-      keeper_of_(static_cast<std::size_t>(setup.engine->topology().rails())),
-      flows_(keeper_of_.size()) {}
+      memory_(setup.memory),
+      streams_(
+          node_streams(*setup.plan, setup.engine->node(), setup.operation, setup.shape, &memory_)),
+      keepers_(&memory_),
+      keeper_of_(static_cast<std::size_t>(setup.engine->topology().rails()), &memory_),
+      flows_(keeper_of_.size(), &memory_) {
+  keepers_.reserve(keeper_of_.size());  // they stay where they are
+}
 
 void Phase::open_rails(RecordSource& source) {
   const RankEngine& engine = *setup_.engine;
-  const PhaseLoads loads(*setup_.plan, setup_.operation, setup_.shape.row_bytes);
+  const PhaseLoads loads(*setup_.plan, setup_.operation, setup_.shape.row_bytes, &memory_);
   const bool whole_node = setup_.policy == StartPolicy::Submission;
-  std::vector<RailId> all_rails;
+  std::pmr::vector<RailId> all_rails(&memory_);
   for (int r = 0; r < engine.topology().rails(); ++r) {
     if (engine.topology().live(engine.node(), RailId(r))) all_rails.emplace_back(r);
   }
   for (const RailId rail : all_rails) {
     if (!engine.drives(rail)) continue;
     if (!whole_node || keepers_.empty()) {
-      keepers_.push_back(std::make_unique<GateKeeper>(GateKeeper::Setup{
+      const auto rails = whole_node ? std::span<const RailId>(all_rails) : std::span(&rail, 1);
+      keepers_.emplace_back(GateKeeper::Setup{
           setup_.engine, setup_.maps, setup_.step, setup_.policy,
-          whole_node ? all_rails : std::vector<RailId>{rail},
+          std::pmr::vector<RailId>(rails.begin(), rails.end(), &memory_),
           whole_node ? loads.node_gate(engine.node()) : loads.rail_gate(engine.node(), rail),
-          setup_.may_be_followed}));
+          setup_.may_be_followed, &memory_});
     }
-    keeper_of_[rail.index()] = keepers_.back().get();
+    keeper_of_[rail.index()] = &keepers_.back();
     // Each driver sees its part of the node's bytes only: it gets its part of the lead.
     const auto drivers =
         static_cast<std::int64_t>(engine.topology().drivers(engine.node(), rail).size());
     const RailFlow::Setup flow{setup_.engine,
-                               keepers_.back().get(),
+                               &keepers_.back(),
                                &source,
                                this,
                                &setup_.maps[static_cast<std::size_t>(setup_.engine->local())],
@@ -55,8 +61,9 @@ void Phase::open_rails(RecordSource& source) {
                                static_cast<int>(setup_.plan->windows().size()),
                                whole_node ? 0 : setup_.lead_bytes / drivers,
                                setup_.slots,
-                               setup_.packing};
-    flows_[rail.index()] = std::make_unique<RailFlow>(flow, streams_.inbound, streams_.outbound);
+                               setup_.packing,
+                               &memory_};
+    flows_[rail.index()].emplace(flow, streams_.inbound, streams_.outbound);
   }
 }
 
@@ -118,8 +125,19 @@ std::vector<NodeId> Phase::late_nodes() const {
   return late;
 }
 
+bool Phase::nobody_late() const {
+  const Topology& topology = setup_.engine->topology();
+  for (int r = 0; r < topology.rails(); ++r) {
+    if (keeper_of_[static_cast<std::size_t>(r)] == nullptr) continue;
+    for (int n = 0; n < topology.nodes(); ++n) {
+      if (!finished(RailId(r), NodeId(n))) return false;
+    }
+  }
+  return true;
+}
+
 bool Phase::has_heard_of_before() const {
-  return !setup_.before || streams_.outbound.empty() || setup_.before->late_nodes().empty();
+  return !setup_.before || streams_.outbound.empty() || setup_.before->nobody_late();
 }
 
 Result<bool> Phase::refresh_gates() {
@@ -128,10 +146,10 @@ Result<bool> Phase::refresh_gates() {
     const Result<bool> changed = setup_.before->refresh_gates();
     if (!changed) return changed;
     moved = *changed;
-    if (setup_.before->late_nodes().empty()) setup_.before.reset();
+    if (setup_.before->nobody_late()) setup_.before.reset();
   }
-  for (const auto& keeper : keepers_) {
-    const Result<bool> changed = keeper->refresh();
+  for (GateKeeper& keeper : keepers_) {
+    const Result<bool> changed = keeper.refresh();
     if (!changed) return changed;
     moved |= *changed;
   }
@@ -150,7 +168,7 @@ Result<bool> Phase::advance(const std::function<bool()>& read) {
     const Result<bool> changed = refresh_gates();
     if (!changed) return changed;
     moved = *changed;
-    for (const auto& flow : flows_) {
+    for (auto& flow : flows_) {
       if (!flow) continue;
       const Result<bool> pushed = flow->push();
       if (!pushed) return pushed;
@@ -159,7 +177,7 @@ Result<bool> Phase::advance(const std::function<bool()>& read) {
   }
   note_prepacked();
   const bool all_read = read();
-  const auto settled = [](const auto& keeper) { return keeper->settled(); };
+  const auto settled = [](const GateKeeper& keeper) { return keeper.settled(); };
   const auto done = [](const auto& flow) { return !flow || flow->done(); };
   if (!all_read || setup_.engine->unsent(setup_.step) > 0 ||
       !std::all_of(flows_.begin(), flows_.end(), done)) {
@@ -220,14 +238,14 @@ void Phase::report(PhaseReport& out) const {
 }
 
 std::span<std::byte> Phase::place(RailId rail, const FrameHeader& frame) {
-  RailFlow* flow = flows_[rail.index()].get();
-  return flow != nullptr ? flow->place(frame) : std::span<std::byte>();
+  auto& flow = flows_[rail.index()];
+  return flow ? flow->place(frame) : std::span<std::byte>();
 }
 
 void Phase::arrived(RailId rail, const FrameHeader& frame) {
   if (frame.kind == FrameKind::Received || frame.kind == FrameKind::Grant) {
     keeper_of_[rail.index()]->heard(rail, frame);
-  } else if (RailFlow* flow = flows_[rail.index()].get()) {
+  } else if (auto& flow = flows_[rail.index()]) {
     flow->arrived(frame);
   }
 }

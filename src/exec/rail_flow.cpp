@@ -14,9 +14,9 @@ using transport::FrameKind;
 
 namespace {
 
-std::vector<std::int64_t> planned_bytes(const RailFlow::Setup& setup,
-                                        const std::vector<Stream>& inbound) {
-  std::vector<std::int64_t> planned(static_cast<std::size_t>(setup.windows), 0);
+std::pmr::vector<std::int64_t> planned_bytes(const RailFlow::Setup& setup,
+                                             std::span<const Stream> inbound) {
+  std::pmr::vector<std::int64_t> planned(static_cast<std::size_t>(setup.windows), 0, setup.memory);
   for (const Stream& stream : inbound) {
     if (stream.receiver == setup.engine->self() && stream.receiver_rail == setup.rail) {
       planned[stream.window] += stream.records * setup.shape.row_bytes;
@@ -27,14 +27,15 @@ std::vector<std::int64_t> planned_bytes(const RailFlow::Setup& setup,
 
 }  // namespace
 
-RailFlow::RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
-                   const std::vector<Stream>& outbound)
+RailFlow::RailFlow(const Setup& setup, std::span<const Stream> inbound,
+                   std::span<const Stream> outbound)
     : setup_(setup),
       node_(setup.engine->node()),
-      out_(static_cast<std::size_t>(setup.windows)),
-      in_(static_cast<std::size_t>(setup.windows)),
+      out_(static_cast<std::size_t>(setup.windows), setup.memory),
+      in_(static_cast<std::size_t>(setup.windows), setup.memory),
+      lanes_(setup.memory),
       levels_(planned_bytes(setup, inbound)),
-      active_(static_cast<std::size_t>(setup.engine->topology().nodes())) {
+      active_(static_cast<std::size_t>(setup.engine->topology().nodes()), setup.memory) {
   const RankId self = setup.engine->self();
   for (const Stream& stream : outbound) {
     if (stream.sender == self && stream.sender_rail == setup.rail) {
@@ -43,9 +44,18 @@ RailFlow::RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
   }
   for (const Stream& stream : inbound) {
     if (stream.receiver != self || stream.receiver_rail != setup.rail) continue;
-    In in{&stream, {}, {}, 0, stream.records, {}, {}, false, 0, false};
-    in.have.resize(static_cast<std::size_t>(setup.shape.count(stream.records)));
-    in.placed.resize(in.have.size());
+    using Bits = std::pmr::vector<bool>;
+    const auto chunks = static_cast<std::size_t>(setup.shape.count(stream.records));
+    In in{&stream,
+          Bits(chunks, false, setup.memory),
+          Bits(chunks, false, setup.memory),
+          0,
+          stream.records,
+          std::pmr::vector<std::uint8_t>(setup.memory),
+          {},
+          false,
+          0,
+          false};
     in.readers.resize(static_cast<std::size_t>(setup.engine->fabric().size()));
     in.interval.source = setup.engine->topology().node_of(stream.sender);
     in.interval.rail = setup.rail;
@@ -53,7 +63,7 @@ RailFlow::RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
     in_[stream.window].push_back(std::move(in));
     arriving_ += stream.records;
   }
-  for (std::vector<In>& window : in_) {
+  for (auto& window : in_) {
     for (In& in : window) lanes_[in.stream->ordinal].push_back(&in);
   }
   if (setup.packing != Packing::Pipelined) place_frames();
@@ -63,7 +73,7 @@ RailFlow::RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
 
 void RailFlow::place_frames() {
   std::int64_t at = 0;
-  for (std::vector<Out>& outs : out_) {
+  for (auto& outs : out_) {
     for (Out& out : outs) {
       out.frames_at = at;
       at += setup_.shape.stage_bytes(out.stream->records);
@@ -83,7 +93,7 @@ std::span<std::byte> RailFlow::frame_of(const Out& out, std::int64_t first) cons
       .subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(setup_.shape.payload(count)));
 }
 
-bool RailFlow::pack(std::vector<Out>& outs) {
+bool RailFlow::pack(std::span<Out> outs) {
   for (Out& out : outs) {
     if (out.packed) continue;
     const std::int64_t records = out.stream->records;
@@ -99,14 +109,14 @@ bool RailFlow::pack(std::vector<Out>& outs) {
 
 bool RailFlow::pack_all() {
   if (prepacked_) return true;
-  for (std::vector<Out>& outs : out_) {
+  for (auto& outs : out_) {
     if (!pack(outs)) return false;
   }
   prepacked_ = true;
   return true;
 }
 
-bool RailFlow::is_packed(std::vector<Out>& outs) {
+bool RailFlow::is_packed(std::span<Out> outs) {
   if (outs.empty()) return true;
   switch (setup_.packing) {
     case Packing::Pipelined:
@@ -126,7 +136,7 @@ Result<bool> RailFlow::push() {
   bool moved = false;
   if (setup_.packing == Packing::Prepacked && !pack_all()) return false;
   while (window_ < setup_.windows) {
-    std::vector<Out>& outs = out_[static_cast<std::size_t>(window_)];
+    const std::span<Out> outs = out_[static_cast<std::size_t>(window_)];
     if (!is_packed(outs)) break;
     const Result<bool> pushed = push_window(outs);
     if (!pushed) return pushed;
@@ -139,7 +149,7 @@ Result<bool> RailFlow::push() {
   return moved;
 }
 
-Result<bool> RailFlow::push_window(std::vector<Out>& outs) {
+Result<bool> RailFlow::push_window(std::span<Out> outs) {
   bool moved = false;
   // Destinations take turns chunk by chunk, so that a full set of slots is shared fairly.
   for (std::size_t idle = 0; idle < outs.size() && setup_.slots->has_free(setup_.rail); ++turn_) {
@@ -220,7 +230,7 @@ std::vector<RankId> RailFlow::blockers() const {
 
 void RailFlow::report(PhaseReport& out) const {
   out.max_fan_in = std::max(out.max_fan_in, max_fan_in_);
-  for (const std::vector<In>& window : in_) {
+  for (const auto& window : in_) {
     std::int64_t overlap = 0;
     for (const In& in : window) {
       overlap += in.overlap;

@@ -109,7 +109,7 @@ void RailFlow::count(In& in, std::int64_t records) {
   in.missing -= records;
   arriving_ -= records;
   in.interval.bytes += bytes;
-  for (const std::vector<In>& window : in_) {
+  for (const auto& window : in_) {
     for (const In& other : window) {
       // Bytes of a sender that came while one that began before it was still active.
       if (other.interval.source != in.interval.source && other.active &&
@@ -156,7 +156,7 @@ void RailFlow::finish(In& in) {
 
 std::vector<RankId> RailFlow::awaited() const {
   std::vector<RankId> out;
-  for (const std::vector<In>& window : in_) {
+  for (const auto& window : in_) {
     for (const In& in : window) {
       if (in.missing > 0) out.push_back(in.stream->sender);
     }

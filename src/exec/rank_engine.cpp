@@ -109,8 +109,33 @@ std::span<std::byte> RankEngine::place(RailId rail, const FrameHeader& frame) {
   // Senders have at most their send slots in flight before this rank is in the step, which bounds
   // what is kept here.
   if (!is_early(frame) || is_kept(frame)) return {};
-  early_.push_back({rail, frame, std::vector<std::byte>(frame.bytes), false});
-  return early_.back().payload;
+  return keep(rail, frame).payload;
+}
+
+void RankEngine::expect_early(std::size_t frames, std::size_t bytes) {
+  for (std::size_t i = 0; i < frames; ++i) {
+    spare_.emplace_front().payload.reserve(bytes);
+    spare_.emplace_back();  // a frame without payload
+  }
+}
+
+RankEngine::Early& RankEngine::keep(RailId rail, const FrameHeader& frame) {
+  if (spare_.empty()) spare_.emplace_back();
+  const auto spare = frame.bytes > 0 ? spare_.begin() : std::prev(spare_.end());
+  early_.splice(early_.end(), spare_, spare);
+  Early& early = early_.back();
+  early.rail = rail;
+  early.frame = frame;
+  early.payload.resize(frame.bytes);
+  early.complete = false;
+  return early;
+}
+
+std::list<RankEngine::Early>::iterator RankEngine::drop(std::list<Early>& from,
+                                                        std::list<Early>::iterator kept) {
+  const auto next = std::next(kept);
+  spare_.splice(kept->payload.capacity() > 0 ? spare_.begin() : spare_.end(), from, kept);
+  return next;
 }
 
 void RankEngine::arrived(RailId rail, const FrameHeader& frame) {
@@ -122,16 +147,17 @@ void RankEngine::arrived(RailId rail, const FrameHeader& frame) {
   } else if (FrameHandler* handler = handler_of(frame)) {
     handler->arrived(rail, frame);
   } else if (frame.bytes == 0 && is_early(frame) && !is_kept(frame)) {
-    early_.push_back({rail, frame, {}, true});
+    keep(rail, frame).complete = true;
   }
 }
 
 void RankEngine::complete(std::list<Early>::iterator kept) {
   kept->complete = true;
   if (is_early(kept->frame)) return;
-  const Early early = std::move(*kept);
-  early_.erase(kept);
-  if (FrameHandler* handler = handler_of(early.frame)) hand_over(early, *handler);
+  std::list<Early> taken;  // out of the handler's sight
+  taken.splice(taken.begin(), early_, kept);
+  if (FrameHandler* handler = handler_of(kept->frame)) hand_over(*kept, *handler);
+  drop(taken, kept);
 }
 
 void RankEngine::hand_over(const Early& early, FrameHandler& handler) {
@@ -150,7 +176,7 @@ void RankEngine::open_step(std::uint64_t step, FrameHandler* handler) {
   for (auto early = early_.begin(); early != early_.end();) {
     if (early->frame.step == step && early->complete) {
       hand_over(*early, *handler);
-      early = early_.erase(early);
+      early = drop(early_, early);
     } else {
       ++early;
     }
@@ -161,8 +187,10 @@ void RankEngine::close_step(std::uint64_t step) {
   std::erase_if(open_, [&](const OpenStep& open) { return open.step == step; });
   next_step_ = std::max(next_step_, step + 1);
   // A rail may still write into one that is not complete.
-  std::erase_if(early_,
-                [&](const Early& early) { return early.frame.step <= step && early.complete; });
+  for (auto early = early_.begin(); early != early_.end();) {
+    const bool over = early->frame.step <= step && early->complete;
+    early = over ? drop(early_, early) : std::next(early);
+  }
 }
 
 std::int64_t& RankEngine::count_unsent(std::uint64_t step) {

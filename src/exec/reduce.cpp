@@ -8,11 +8,11 @@
 
 namespace railwave::exec {
 
-RowSum::RowSum(DType dtype, std::int64_t hidden)
+RowSum::RowSum(DType dtype, std::int64_t hidden, Memory* memory)
     : format_(row_format(dtype)),
       row_bytes_(static_cast<std::size_t>(hidden * element_bytes(dtype))),
       hidden_(static_cast<std::size_t>(hidden)),
-      sum_(std::make_unique_for_overwrite<float[]>(hidden_)) {
+      sum_(hidden_, memory) {
   RAILWAVE_CHECK(format_.add != nullptr, "dtype %d", static_cast<int>(dtype));
 }
 
@@ -22,7 +22,7 @@ SumStart RowSum::begin() { return std::exchange(empty_, false) ? SumStart::Zero 
 
 void RowSum::start(const std::byte* row) {
   // -0 + x is x for every x, -0 included.
-  std::fill_n(sum_.get(), hidden_, -0.0F);
+  std::fill_n(sum_.data(), hidden_, -0.0F);
   empty_ = false;
   add(row);
 }
@@ -30,7 +30,7 @@ void RowSum::start(const std::byte* row) {
 void RowSum::add(const std::byte* row) { add(std::span(&row, 1)); }
 
 void RowSum::add(std::span<const std::byte* const> rows) {
-  if (!rows.empty()) format_.add({rows}, sum_.get(), hidden_, begin());
+  if (!rows.empty()) format_.add({rows}, sum_.data(), hidden_, begin());
 }
 
 void RowSum::add_scaled(const std::byte* row, float weight) {
@@ -39,14 +39,14 @@ void RowSum::add_scaled(const std::byte* row, float weight) {
 
 void RowSum::add_scaled(std::span<const std::byte* const> rows, std::span<const float> weights) {
   RAILWAVE_CHECK(rows.size() == weights.size(), "%zu, %zu", rows.size(), weights.size());
-  if (!rows.empty()) format_.add({rows, weights.data()}, sum_.get(), hidden_, begin());
+  if (!rows.empty()) format_.add({rows, weights.data()}, sum_.data(), hidden_, begin());
 }
 
 void RowSum::store(std::byte* row) const {
   if (empty_) {
     std::memset(row, 0, row_bytes_);
   } else {
-    format_.narrow(sum_.get(), row, hidden_);
+    format_.narrow(sum_.data(), row, hidden_);
   }
 }
 
@@ -76,7 +76,7 @@ void RowSum::store_alone(std::byte* row) const {
 
 void RowSum::add_rounded(const RowSum& other) {
   if (!other.empty_) {
-    format_.add_rounded(other.sum_.get(), sum_.get(), hidden_, begin());
+    format_.add_rounded(other.sum_.data(), sum_.data(), hidden_, begin());
   } else if (!empty_) {
     // +0 makes a running -0 positive.
     for (std::size_t h = 0; h < hidden_; ++h) sum_[h] += 0.0F;

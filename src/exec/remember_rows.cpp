@@ -1,6 +1,8 @@
 #include "exec/remember_rows.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "exec/record.hpp"
@@ -27,15 +29,18 @@ void append_rows(const DispatchContext& context, const RecordMeta& meta, RowRefs
     if (seen) continue;
     out.refs.push_back({local, k, context.counts->first_row_of(source, owner) + slot.row});
   }
-  std::stable_sort(out.refs.begin() + static_cast<std::ptrdiff_t>(first), out.refs.end(),
-                   [](const RowRef& a, const RowRef& b) { return a.local < b.local; });
+  std::sort(out.refs.begin() + static_cast<std::ptrdiff_t>(first), out.refs.end(),
+            [](const RowRef& a, const RowRef& b) {
+              return std::tie(a.local, a.slot) < std::tie(b.local, b.slot);
+            });
   out.close();
 }
 
 void remember_forwarded(const DispatchContext& context, const Phase& phase, HandleState& handle) {
   for (const Stream& stream : phase.streams().inbound) {
     if (stream.receiver != context.engine->self()) continue;
-    ForwardedStream forwarded{stream, {}};
+    ForwardedStream forwarded{stream, RowRefs(&handle.memory)};
+    forwarded.records.first.reserve(static_cast<std::size_t>(stream.records) + 1);
     const std::byte* stage = phase.stage_of(stream);
     for (std::int64_t i = 0; i < stream.records; ++i) {
       append_rows(context, RecordMeta(stage + context.shape.meta_offset(i)), forwarded.records);
@@ -44,29 +49,32 @@ void remember_forwarded(const DispatchContext& context, const Phase& phase, Hand
   }
 }
 
-/// Each token's partials in node order: (token, place) pairs sorted by token keep the node order,
-/// since the groups are walked node by node.
-void remember_partials(const DispatchContext& context, const OwnPlaces& own, HandleState& handle) {
-  std::vector<std::pair<std::uint32_t, PartialPlace>> places;
+/// Calls visit(token, place) for the records that leave the node, node by node.
+template <class Visit>
+void visit_partials(const DispatchContext& context, const OwnPlaces& own, const Visit& visit) {
   for (std::size_t n = 0; n < own.size(); ++n) {
     const NodeId node(n);
     std::int64_t index = first_meta(*context.counts, context.engine->self(), node);
     for (const RecordPlace& place : own[n]) {
       const RecordMeta meta(
           context.rows->meta(context.engine->local(), index++, context.shape.meta_bytes));
-      places.push_back({meta.token(), {node, place}});
+      visit(meta.token(), PartialPlace{node, place});
     }
   }
-  std::stable_sort(places.begin(), places.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  handle.first_partial.assign(static_cast<std::size_t>(handle.tokens) + 1, 0);
-  for (const auto& [token, place] : places) {
-    ++handle.first_partial[token + 1];
-    handle.partials.push_back(place);
-  }
-  for (std::size_t t = 1; t < handle.first_partial.size(); ++t) {
-    handle.first_partial[t] += handle.first_partial[t - 1];
-  }
+}
+
+/// Each token's partials in node order: a counting sort by token keeps it.
+void remember_partials(const DispatchContext& context, const OwnPlaces& own, HandleState& handle) {
+  auto& first = handle.first_partial;
+  first.assign(static_cast<std::size_t>(handle.tokens) + 1, 0);
+  visit_partials(context, own,
+                 [&](std::uint32_t token, const PartialPlace&) { ++first[token + 1]; });
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  handle.partials.resize(first.back());
+  std::pmr::vector<std::size_t> next(first.begin(), first.end(), context.memory);
+  visit_partials(context, own, [&](std::uint32_t token, const PartialPlace& place) {
+    handle.partials[next[token]++] = place;
+  });
 }
 
 void remember_metas(const DispatchContext& context, HandleState& handle) {
@@ -81,6 +89,7 @@ void remember_own_node(const DispatchContext& context, HandleState& handle) {
   const NodeId node = context.engine->node();
   const std::int64_t first = first_meta(*context.counts, self, node);
   const std::int64_t count = context.counts->records_of(self, node);
+  handle.own_node.first.reserve(static_cast<std::size_t>(handle.tokens) + 1);
   for (std::int64_t i = first; i < first + count; ++i) {
     const RecordMeta meta(context.rows->meta(context.engine->local(), i, context.shape.meta_bytes));
     while (handle.own_node.size() < meta.token()) handle.own_node.close();

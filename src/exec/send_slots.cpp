@@ -6,11 +6,12 @@
 #include "exec/segment_map.hpp"
 
 namespace railwave::exec {
-namespace {
 
 std::int64_t largest_frame(const Limits& limits) {
   return std::max(limits.chunk_bytes, limits.max_row_bytes + record_meta_bytes(limits.max_top_k));
 }
+
+namespace {
 
 std::int64_t slots_bytes(const Limits& limits) { return largest_frame(limits) * limits.send_slots; }
 

@@ -27,7 +27,7 @@ T take(const std::byte*& at) {
   return value;
 }
 
-void put_counts(std::byte*& at, const std::vector<std::uint32_t>& counts, std::size_t size) {
+void put_counts(std::byte*& at, std::span<const std::uint32_t> counts, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) put(at, counts.empty() ? 0U : counts[i]);
 }
 
@@ -73,9 +73,8 @@ void encode(const StepHeader& header, int nodes, std::span<std::byte> out) {
   put_counts(at, header.copies, (out.size() - 48) / 4 - n);
 }
 
-StepHeader decode_step_header(std::span<const std::byte> bytes, int nodes, int ranks) {
+void decode(std::span<const std::byte> bytes, int nodes, int ranks, StepHeader& header) {
   const std::byte* at = bytes.data();
-  StepHeader header;
   header.rejected = take<std::uint8_t>(at);
   header.operation = take<Operation>(at);
   header.path = take<Path>(at);
@@ -88,16 +87,22 @@ StepHeader decode_step_header(std::span<const std::byte> bytes, int nodes, int r
   header.windows_hash = take<std::uint64_t>(at);
   header.tokens = take<std::uint32_t>(at);
   header.capacity = take<std::uint32_t>(at);
-  for (int i = 0; i < nodes; ++i) header.records.push_back(take<std::uint32_t>(at));
-  for (int i = 0; i < ranks; ++i) header.copies.push_back(take<std::uint32_t>(at));
-  return header;
+  header.records.resize(static_cast<std::size_t>(nodes));
+  for (std::uint32_t& count : header.records) count = take<std::uint32_t>(at);
+  header.copies.resize(static_cast<std::size_t>(ranks));
+  for (std::uint32_t& count : header.copies) count = take<std::uint32_t>(at);
 }
 
 namespace {
 
 Status agree_on_fields(std::span<const StepHeader> headers) {
-  std::vector<std::uint64_t> values(headers.size());
   for (const Agreed& agreed : kAgreed) {
+    const std::uint64_t first = agreed.value(headers.front());
+    if (std::all_of(headers.begin(), headers.end(),
+                    [&](const StepHeader& header) { return agreed.value(header) == first; })) {
+      continue;
+    }
+    std::vector<std::uint64_t> values(headers.size());
     std::transform(headers.begin(), headers.end(), values.begin(), agreed.value);
     const auto odd = odd_one_out(values);
     if (!odd) continue;
@@ -159,13 +164,15 @@ Status check_counts(std::span<const StepHeader> headers, std::int64_t max_tokens
   return {};
 }
 
-StepCounts StepCounts::of(std::span<const StepHeader> headers, int nodes) {
-  StepCounts counts;
+StepCounts StepCounts::of(std::span<const StepHeader> headers, int nodes, Memory* memory) {
+  StepCounts counts(memory);
   counts.nodes = nodes;
   counts.ranks = static_cast<int>(headers.size());
   const std::size_t ranks = headers.size();
   counts.first_row.resize(ranks * ranks);
   counts.rows.assign(ranks, 0);
+  counts.records.reserve(ranks * static_cast<std::size_t>(nodes));
+  counts.copies.reserve(ranks * ranks);
   for (std::size_t p = 0; p < ranks; ++p) {
     counts.records.insert(counts.records.end(), headers[p].records.begin(),
                           headers[p].records.end());

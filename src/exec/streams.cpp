@@ -23,11 +23,14 @@ std::int64_t first_index(const Topology& topology, const StepCounts& counts, Ran
 }
 
 /// Slots of each rail that the pair's windows have used up, [parts + 1][R].
-std::vector<std::vector<std::int64_t>> window_slots(const plan::DispatchPlan& plan, NodePair pair) {
+std::pmr::vector<std::pmr::vector<std::int64_t>> window_slots(const plan::DispatchPlan& plan,
+                                                              NodePair pair, Memory* memory) {
   const auto rails = static_cast<std::size_t>(plan.topology().rails());
-  std::vector<std::vector<std::int64_t>> slots{std::vector<std::int64_t>(rails, 0)};
+  std::pmr::vector<std::pmr::vector<std::int64_t>> slots(memory);
+  slots.reserve(plan.windows_of(pair).size() + 1);
+  slots.emplace_back(rails, 0);
   for (const std::size_t window : plan.windows_of(pair)) {
-    std::vector<std::int64_t> next = plan.rail_loads(pair, window);
+    std::pmr::vector<std::int64_t> next = plan.rail_loads(pair, window, memory);
     for (std::size_t r = 0; r < rails; ++r) next[r] += slots.back()[r];
     slots.push_back(std::move(next));
   }
@@ -53,9 +56,9 @@ Stream stream_of(const Topology& topology, const StreamKey& key, Operation direc
 
 /// The streams of one plan pair, without places in the stage.
 void append_pair(const plan::DispatchPlan& plan, NodePair pair, Operation direction,
-                 std::vector<Stream>& out) {
+                 std::pmr::vector<Stream>& out) {
   const Topology& topology = plan.topology();
-  const auto slots = window_slots(plan, pair);
+  const auto slots = window_slots(plan, pair, out.get_allocator().resource());
   const auto windows = plan.windows_of(pair);
   for (std::size_t part = 0; part < windows.size(); ++part) {
     for (int r = 0; r < topology.rails(); ++r) {
@@ -82,8 +85,8 @@ bool same_lane(const Stream& a, const Stream& b) {
 }
 
 /// Sorts by receiver and gives each stream its place in the receiver's stage.
-void place(std::vector<Stream>& streams, const ChunkShape& shape) {
-  std::stable_sort(streams.begin(), streams.end(), [](const Stream& a, const Stream& b) {
+void place(std::span<Stream> streams, const ChunkShape& shape) {
+  std::sort(streams.begin(), streams.end(), [](const Stream& a, const Stream& b) {
     return std::tie(a.receiver, static_cast<const StreamKey&>(a)) <
            std::tie(b.receiver, static_cast<const StreamKey&>(b));
   });
@@ -103,8 +106,8 @@ void place(std::vector<Stream>& streams, const ChunkShape& shape) {
 }  // namespace
 
 NodeStreams node_streams(const plan::DispatchPlan& plan, NodeId node, Operation direction,
-                         const ChunkShape& shape) {
-  NodeStreams out;
+                         const ChunkShape& shape, Memory* memory) {
+  NodeStreams out{std::pmr::vector<Stream>(memory), std::pmr::vector<Stream>(memory)};
   for (int n = 0; n < plan.topology().nodes(); ++n) {
     const NodeId other(n);
     if (other == node) continue;
@@ -115,20 +118,24 @@ NodeStreams node_streams(const plan::DispatchPlan& plan, NodeId node, Operation 
     append_pair(plan, forth ? coming : leaving, direction, out.inbound);
   }
   place(out.inbound, shape);
-  std::stable_sort(out.outbound.begin(), out.outbound.end(),
-                   [](const Stream& a, const Stream& b) { return a.window < b.window; });
+  // A window's streams stay in the order in which they were made: by key.
+  std::sort(out.outbound.begin(), out.outbound.end(), [](const Stream& a, const Stream& b) {
+    return std::tie(a.window, static_cast<const StreamKey&>(a)) <
+           std::tie(b.window, static_cast<const StreamKey&>(b));
+  });
   return out;
 }
 
-std::vector<RecordOwner> record_owners(const plan::DispatchPlan& plan, const StepCounts& counts,
-                                       const Stream& stream) {
+std::pmr::vector<RecordOwner> record_owners(const plan::DispatchPlan& plan,
+                                            const StepCounts& counts, const Stream& stream,
+                                            Memory* memory) {
   const Topology& topology = plan.topology();
   const NodeId node = stream.pair.source;
   const auto lanes = static_cast<std::int64_t>(topology.drivers(node, stream.rail).size());
-  std::vector<RecordOwner> owners;
+  std::pmr::vector<RecordOwner> owners(memory);
   owners.reserve(static_cast<std::size_t>(stream.records));
   std::int64_t before = stream.first;  // of the lane's records to come, in the windows before
-  const plan::SliceAssignment slice = plan.slice(stream.pair);
+  const plan::SliceAssignment slice = plan.slice(stream.pair, memory);
   for (const plan::Segment& segment : slice.by_rail) {
     if (segment.rail != stream.rail) continue;
     const std::int64_t skip = ((stream.lane - segment.slot) % lanes + lanes) % lanes;
@@ -155,17 +162,18 @@ std::vector<RecordOwner> record_owners(const plan::DispatchPlan& plan, const Ste
   return owners;
 }
 
-std::vector<RecordPlace> record_places(const plan::DispatchPlan& plan, const StepCounts& counts,
-                                       RankId owner, NodeId destination) {
+std::pmr::vector<RecordPlace> record_places(const plan::DispatchPlan& plan,
+                                            const StepCounts& counts, RankId owner,
+                                            NodeId destination, Memory* memory) {
   const Topology& topology = plan.topology();
   const NodeId node = topology.node_of(owner);
   const std::int64_t first = first_index(topology, counts, owner, destination);
   const std::int64_t end = first + counts.records_of(owner, destination);
-  std::vector<RecordPlace> places;
+  std::pmr::vector<RecordPlace> places(memory);
   if (first == end) return places;
   places.reserve(static_cast<std::size_t>(end - first));
-  const auto used = window_slots(plan, {node, destination});
-  const plan::SliceAssignment slice = plan.slice({node, destination});
+  const auto used = window_slots(plan, {node, destination}, memory);
+  const plan::SliceAssignment slice = plan.slice({node, destination}, memory);
   for (const plan::Segment& segment : slice.by_home) {
     if (segment.home != topology.home_rail(owner)) continue;
     const auto lanes = static_cast<std::int64_t>(topology.drivers(node, segment.rail).size());

@@ -17,18 +17,20 @@ std::int64_t plus(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-RailCounts::RailCounts(int nodes, int rails) : nodes_(nodes), rails_(rails) {
+RailCounts::RailCounts(int nodes, int rails, Memory* memory)
+    : nodes_(nodes), rails_(rails), count_(memory) {
   RAILWAVE_CHECK(nodes >= 1 && rails >= 1, "nodes %d, rails %d", nodes, rails);
   const auto n = static_cast<std::size_t>(nodes);
   count_.assign(n * static_cast<std::size_t>(rails) * n, 0);
 }
 
-RailCounts RailCounts::from_ranks(const Topology& topology, std::span<const std::int64_t> records) {
+RailCounts RailCounts::from_ranks(const Topology& topology, std::span<const std::int64_t> records,
+                                  Memory* memory) {
   const auto nodes = static_cast<std::size_t>(topology.nodes());
   RAILWAVE_CHECK(records.size() == static_cast<std::size_t>(topology.ranks()) * nodes,
                  "%zu counts for %d ranks and %d nodes", records.size(), topology.ranks(),
                  topology.nodes());
-  RailCounts counts(topology.nodes(), topology.rails());
+  RailCounts counts(topology.nodes(), topology.rails(), memory);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const RankId rank(i / nodes);
     const NodeId source = topology.node_of(rank);
@@ -47,12 +49,12 @@ std::int64_t RailCounts::slice(NodeId s, NodeId d) const {
   return sum;
 }
 
-std::vector<std::int64_t> RailCounts::slices(NodeId s) const {
+std::pmr::vector<std::int64_t> RailCounts::slices(NodeId s, Memory* memory) const {
   // Blocks of a fixed size are added up by vector instructions; cells below 2^32 on fewer than 2^31
   // rails can be added without looking for an overflow.
   constexpr std::size_t kBlock = 32;
   const auto n = static_cast<std::size_t>(nodes_);
-  std::vector<std::int64_t> sums(n, 0);
+  std::pmr::vector<std::int64_t> sums(n, 0, memory);
   const std::int64_t* const cells = &count_[offset(s, RailId(0), NodeId(0))];
   std::uint64_t bits = 0;
   const auto add_up = [&](std::size_t first, auto width) {

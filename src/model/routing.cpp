@@ -27,7 +27,7 @@ Status check_extent(const Routing& routing, const Placement& placement, RankId s
 /// What has been counted for the token at hand: the last token that a rank or node was met in.
 class LastToken {
  public:
-  explicit LastToken(std::size_t size) : last_(size, -1) {}
+  LastToken(std::size_t size, Memory* memory) : last_(size, -1, memory) {}
   /// True the first time `index` is met in `token`.
   bool first(std::size_t index, std::int64_t token) {
     if (last_[index] == token) return false;
@@ -36,7 +36,7 @@ class LastToken {
   }
 
  private:
-  std::vector<std::int64_t> last_;
+  std::pmr::vector<std::int64_t> last_;
 };
 
 }  // namespace
@@ -53,16 +53,16 @@ Status Routing::check(const Placement& placement, RankId self) const {
   return {};
 }
 
-Layout Layout::of(const Routing& routing, const Placement& placement, const Topology& topology) {
+Layout Layout::counts_of(const Routing& routing, const Placement& placement,
+                         const Topology& topology, Memory* memory) {
   const auto ranks = static_cast<std::size_t>(topology.ranks());
   const auto nodes = static_cast<std::size_t>(topology.nodes());
-  Layout layout;
-  layout.tokens_per_rank.assign(ranks, 0);
-  layout.tokens_per_node.assign(nodes, 0);
-  layout.tokens_per_expert.assign(static_cast<std::size_t>(placement.experts()), 0);
-  layout.token_in_rank.assign(static_cast<std::size_t>(routing.tokens) * ranks, 0);
-  LastToken rank_met(ranks);
-  LastToken node_met(nodes);
+  using Counts = std::pmr::vector<std::int64_t>;
+  Layout layout{Counts(ranks, 0, memory), Counts(nodes, 0, memory),
+                Counts(static_cast<std::size_t>(placement.experts()), 0, memory),
+                std::pmr::vector<std::uint8_t>(memory)};
+  LastToken rank_met(ranks, memory);
+  LastToken node_met(nodes, memory);
   const auto top_k = static_cast<std::size_t>(routing.top_k);
   for (std::size_t i = 0; i < routing.topk_idx.size(); ++i) {
     if (routing.topk_idx[i] < 0) continue;
@@ -71,9 +71,21 @@ Layout Layout::of(const Routing& routing, const Placement& placement, const Topo
     const RankId rank = placement.owner(expert);
     const NodeId node = topology.node_of(rank);
     ++layout.tokens_per_expert[expert.index()];
-    layout.token_in_rank[i / top_k * ranks + rank.index()] = 1;
     if (rank_met.first(rank.index(), token)) ++layout.tokens_per_rank[rank.index()];
     if (node_met.first(node.index(), token)) ++layout.tokens_per_node[node.index()];
+  }
+  return layout;
+}
+
+Layout Layout::of(const Routing& routing, const Placement& placement, const Topology& topology) {
+  Layout layout = counts_of(routing, placement, topology);
+  const auto ranks = static_cast<std::size_t>(topology.ranks());
+  const auto top_k = static_cast<std::size_t>(routing.top_k);
+  layout.token_in_rank.assign(static_cast<std::size_t>(routing.tokens) * ranks, 0);
+  for (std::size_t i = 0; i < routing.topk_idx.size(); ++i) {
+    if (routing.topk_idx[i] < 0) continue;
+    const ExpertId expert(static_cast<std::int32_t>(routing.topk_idx[i]));
+    layout.token_in_rank[i / top_k * ranks + placement.owner(expert).index()] = 1;
   }
   return layout;
 }

@@ -23,17 +23,16 @@ int partner(int node, int round, int nodes) {
 
 }  // namespace
 
-Windows pairwise_rounds(int nodes) {
-  if (nodes < 2) return {};
-  Windows rounds;
+Windows pairwise_rounds(int nodes, Memory* memory) {
+  Windows rounds(memory);
+  if (nodes < 2) return rounds;
   const int count = nodes - 1 + nodes % 2;
   for (int k = 0; k < count; ++k) {
-    Window round;
+    Window& round = rounds.emplace_back();
     for (int s = 0; s < nodes; ++s) {
       const int other = partner(s, k, nodes);
       if (other < nodes) round.push_back({NodeId(s), NodeId(other)});
     }
-    rounds.push_back(std::move(round));
   }
   return rounds;
 }

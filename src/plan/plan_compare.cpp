@@ -45,8 +45,8 @@ std::vector<std::int64_t> loads_of(const RecordedSlice& slice, int rails) {
 }
 
 /// Who sends together, whatever the order in which a window lists its pairs.
-std::vector<Window> sorted_windows(const RecordedPlan& plan) {
-  std::vector<Window> windows = plan.windows;
+Windows sorted_windows(const RecordedPlan& plan) {
+  Windows windows = plan.windows;
   for (Window& window : windows) std::sort(window.begin(), window.end());
   return windows;
 }

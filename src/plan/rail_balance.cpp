@@ -29,7 +29,7 @@ void check_start(int start, std::size_t m) {
 /// Deficit slots in the order (target rail, slot), handed out front to back.
 class Deficit {
  public:
-  Deficit(const RailCounts& counts, NodePair slice, const std::vector<std::int64_t>& quota)
+  Deficit(const RailCounts& counts, NodePair slice, std::span<const std::int64_t> quota)
       : counts_(counts), slice_(slice), quota_(quota), slot_(own(rail_)) {}
 
   /// The next free slots on one rail, at most `most` of them. REQUIRES: one is left.
@@ -51,21 +51,22 @@ class Deficit {
   }
   const RailCounts& counts_;
   NodePair slice_;
-  const std::vector<std::int64_t>& quota_;
+  std::span<const std::int64_t> quota_;
   RailId rail_{0};
   std::int64_t slot_;
 };
 
 }  // namespace
 
-std::vector<int> remainder_starts(const Topology& topology, const RailCounts& counts,
-                                  NodeId source) {
+std::pmr::vector<int> remainder_starts(const Topology& topology, const RailCounts& counts,
+                                       NodeId source) {
   return remainder_starts(topology, counts.slices(source), source);
 }
 
-std::vector<int> remainder_starts(const Topology& topology, std::span<const std::int64_t> slices,
-                                  NodeId source) {
-  std::vector<int> starts(static_cast<std::size_t>(topology.nodes()), -1);
+std::pmr::vector<int> remainder_starts(const Topology& topology,
+                                       std::span<const std::int64_t> slices, NodeId source,
+                                       Memory* memory) {
+  std::pmr::vector<int> starts(static_cast<std::size_t>(topology.nodes()), -1, memory);
   std::int64_t given = source.value;
   std::int64_t start = 0;
   std::int64_t before = 0;  // eligible rails of the slice before
@@ -83,15 +84,15 @@ std::vector<int> remainder_starts(const Topology& topology, std::span<const std:
   return starts;
 }
 
-std::vector<std::int64_t> slice_quotas(const Topology& topology, const RailCounts& counts,
-                                       NodePair slice, int start) {
+std::pmr::vector<std::int64_t> slice_quotas(const Topology& topology, const RailCounts& counts,
+                                            NodePair slice, int start, Memory* memory) {
   if (topology.has_uneven_rails(slice.source)) {
-    const auto all = weighted_quotas(topology, counts, slice.source);
+    const auto all = weighted_quotas(topology, counts, slice.source, memory);
     const auto rails = static_cast<std::size_t>(topology.rails());
     const auto row = std::span(all).subspan(slice.destination.index() * rails, rails);
-    return {row.begin(), row.end()};
+    return {row.begin(), row.end(), memory};
   }
-  std::vector<std::int64_t> quota(static_cast<std::size_t>(topology.rails()), 0);
+  std::pmr::vector<std::int64_t> quota(static_cast<std::size_t>(topology.rails()), 0, memory);
   const auto eligible = topology.eligible(slice.source, slice.destination);
   check_start(start, eligible.size());
   const auto m = static_cast<std::int64_t>(eligible.size());
@@ -109,9 +110,9 @@ SliceAssignment balance_slice(const Topology& topology, const RailCounts& counts
 }
 
 SliceAssignment balance_slice(const RailCounts& counts, NodePair slice,
-                              std::vector<std::int64_t> quota) {
+                              std::pmr::vector<std::int64_t> quota) {
   Deficit deficit(counts, slice, quota);
-  std::vector<Segment> segments;
+  std::pmr::vector<Segment> segments(quota.get_allocator());
   for (RailId home(0); home.value < counts.rails(); ++home.value) {
     const std::int64_t own = counts.at(slice.source, home, slice.destination);
     std::int64_t first = std::min(own, quota[home.index()]);
@@ -125,9 +126,9 @@ SliceAssignment balance_slice(const RailCounts& counts, NodePair slice,
   return assembled(std::move(segments), std::move(quota));
 }
 
-std::vector<std::int64_t> home_rail_loads(const Topology& topology, const RailCounts& counts,
-                                          NodePair slice, int start) {
-  std::vector<std::int64_t> load(static_cast<std::size_t>(topology.rails()), 0);
+std::pmr::vector<std::int64_t> home_rail_loads(const Topology& topology, const RailCounts& counts,
+                                               NodePair slice, int start, Memory* memory) {
+  std::pmr::vector<std::int64_t> load(static_cast<std::size_t>(topology.rails()), 0, memory);
   const auto eligible = topology.eligible(slice.source, slice.destination);
   check_start(start, eligible.size());
   std::int64_t stranded = counts.slice(slice.source, slice.destination);
@@ -144,14 +145,14 @@ std::vector<std::int64_t> home_rail_loads(const Topology& topology, const RailCo
 }
 
 SliceAssignment keep_home_rails(const Topology& topology, const RailCounts& counts, NodePair slice,
-                                int start) {
+                                int start, Memory* memory) {
   const auto eligible = topology.eligible(slice.source, slice.destination);
   check_start(start, eligible.size());
-  std::vector<std::int64_t> load(static_cast<std::size_t>(topology.rails()), 0);
+  std::pmr::vector<std::int64_t> load(static_cast<std::size_t>(topology.rails()), 0, memory);
   for (const RailId rail : eligible) {
     load[rail.index()] = counts.at(slice.source, rail, slice.destination);
   }
-  std::vector<Segment> segments;
+  std::pmr::vector<Segment> segments(memory);
   auto next = static_cast<std::size_t>(start);
   for (RailId home(0); home.value < topology.rails(); ++home.value) {
     const std::int64_t own = counts.at(slice.source, home, slice.destination);

@@ -14,7 +14,8 @@ namespace {
 std::vector<RecordedSend> sends_of(const DispatchPlan& plan, NodePair pair) {
   std::vector<RecordedSend> sends;
   for (const std::size_t window : plan.windows_of(pair)) {
-    sends.push_back({window, plan.rail_loads(pair, window)});
+    const auto loads = plan.rail_loads(pair, window);
+    sends.push_back({window, {loads.begin(), loads.end()}});
   }
   return sends;
 }
@@ -57,7 +58,9 @@ RecordedPlan record(const DispatchPlan& plan) {
   for (NodeId s(0); s.value < plan.topology().nodes(); ++s.value) {
     for (NodeId d(0); d.value < plan.topology().nodes(); ++d.value) {
       if (s == d || plan.counts().slice(s, d) == 0) continue;
-      out.slices.push_back({{s, d}, sends_of(plan, {s, d}), plan.slice({s, d}).by_home});
+      const auto slice = plan.slice({s, d});
+      out.slices.push_back(
+          {{s, d}, sends_of(plan, {s, d}), {slice.by_home.begin(), slice.by_home.end()}});
     }
   }
   return out;

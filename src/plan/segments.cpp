@@ -4,7 +4,7 @@
 
 namespace railwave::plan {
 
-void append(std::vector<Segment>& segments, const Segment& next) {
+void append(std::pmr::vector<Segment>& segments, const Segment& next) {
   if (next.count == 0) return;
   if (!segments.empty()) {
     Segment& last = segments.back();
@@ -17,8 +17,8 @@ void append(std::vector<Segment>& segments, const Segment& next) {
   segments.push_back(next);
 }
 
-SliceAssignment assembled(std::vector<Segment> by_home, std::vector<std::int64_t> load) {
-  std::vector<Segment> by_rail = by_home;
+SliceAssignment assembled(std::pmr::vector<Segment> by_home, std::pmr::vector<std::int64_t> load) {
+  std::pmr::vector<Segment> by_rail(by_home, by_home.get_allocator());
   std::sort(by_rail.begin(), by_rail.end(), [](const Segment& a, const Segment& b) {
     return a.rail != b.rail ? a.rail < b.rail : a.slot < b.slot;
   });

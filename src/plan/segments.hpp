@@ -10,9 +10,9 @@ namespace railwave::plan {
 
 /// Adds a segment, or lengthens the last one when both its records and its slots continue. A
 /// segment without records is left out.
-void append(std::vector<Segment>& segments, const Segment& next);
+void append(std::pmr::vector<Segment>& segments, const Segment& next);
 
-/// The assignment of segments that ascend by (home, first).
-SliceAssignment assembled(std::vector<Segment> by_home, std::vector<std::int64_t> load);
+/// The assignment of segments that ascend by (home, first), out of their memory.
+SliceAssignment assembled(std::pmr::vector<Segment> by_home, std::pmr::vector<std::int64_t> load);
 
 }  // namespace railwave::plan

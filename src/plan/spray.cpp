@@ -68,8 +68,8 @@ class Sprayer {
     std::sort(parts.begin(), parts.end(), [](const Segment& a, const Segment& b) {
       return std::tie(a.home, a.first) < std::tie(b.home, b.first);
     });
-    std::vector<std::int64_t> load(rails_, 0);
-    std::vector<Segment> by_home;
+    std::pmr::vector<std::int64_t> load(rails_, 0);
+    std::pmr::vector<Segment> by_home;
     for (Segment& part : parts) {
       part.slot = load[part.rail.index()];
       load[part.rail.index()] += part.count;

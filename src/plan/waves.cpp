@@ -13,8 +13,8 @@ namespace {
 /// Which ordered pairs have been met.
 class PairSet {
  public:
-  explicit PairSet(int nodes)
-      : nodes_(static_cast<std::size_t>(nodes)), met_(nodes_ * nodes_, false) {}
+  PairSet(int nodes, Memory* memory)
+      : nodes_(static_cast<std::size_t>(nodes)), met_(nodes_ * nodes_, false, memory) {}
   [[nodiscard]] bool has(NodePair pair) const { return met_[at(pair)]; }
   void add(NodePair pair) { met_[at(pair)] = true; }
 
@@ -23,7 +23,7 @@ class PairSet {
     return pair.source.index() * nodes_ + pair.destination.index();
   }
   std::size_t nodes_;
-  std::vector<bool> met_;
+  std::pmr::vector<bool> met_;
 };
 
 auto reject(std::size_t window, NodePair pair, const std::string& reason) {
@@ -66,33 +66,37 @@ Status check_covered(const RailCounts& counts, const PairSet& met) {
 
 }  // namespace
 
-Windows permutation_waves(int nodes) {
-  Windows waves;
+Windows permutation_waves(int nodes, Memory* memory) {
+  Windows waves(memory);
+  waves.reserve(static_cast<std::size_t>(nodes));
   for (int k = 1; k < nodes; ++k) {
-    Window wave;
+    Window& wave = waves.emplace_back();
+    wave.reserve(static_cast<std::size_t>(nodes));
     for (int s = 0; s < nodes; ++s) wave.push_back({NodeId(s), NodeId((s + k) % nodes)});
-    waves.push_back(std::move(wave));
   }
   return waves;
 }
 
-Windows single_window(int nodes) {
-  Window window;
+Windows single_window(int nodes, Memory* memory) {
+  Windows windows(memory);
+  if (nodes < 2) return windows;
+  Window& window = windows.emplace_back();
+  window.reserve(static_cast<std::size_t>(nodes) * static_cast<std::size_t>(nodes - 1));
   for (int s = 0; s < nodes; ++s) {
     for (int d = 0; d < nodes; ++d) {
       if (s != d) window.push_back({NodeId(s), NodeId(d)});
     }
   }
-  if (window.empty()) return {};
-  return {std::move(window)};
+  return windows;
 }
 
-Result<Windows> checked_windows(const Windows& submitted, const RailCounts& counts) {
-  if (submitted.empty()) return single_window(counts.nodes());
-  PairSet met(counts.nodes());
+Result<Windows> checked_windows(const Windows& submitted, const RailCounts& counts,
+                                Memory* memory) {
+  if (submitted.empty()) return single_window(counts.nodes(), memory);
+  PairSet met(counts.nodes(), memory);
   RAILWAVE_TRY(check_pairs(submitted, counts.nodes(), met));
   RAILWAVE_TRY(check_covered(counts, met));
-  return submitted;
+  return Windows(submitted, memory);
 }
 
 Windows reversed(const Windows& windows) {

@@ -13,11 +13,12 @@ constexpr Fraction kOne = Fraction{1} << 62;
 /// One source's rails while its slices are dealt, destinations ascending.
 class Dealer {
  public:
-  Dealer(const Topology& topology, const RailCounts& counts, NodeId source)
+  Dealer(const Topology& topology, const RailCounts& counts, NodeId source, Memory* memory)
       : topology_(topology),
         counts_(counts),
         source_(source),
-        behind_(static_cast<std::size_t>(topology.rails()), 0) {}
+        behind_(static_cast<std::size_t>(topology.rails()), 0, memory),
+        queue_(memory) {}
 
   /// Fills one row [R]. REQUIRES: rows ascend by destination, `quota` is all zeros.
   void deal(NodeId destination, int start, std::span<std::int64_t> quota) {
@@ -69,18 +70,19 @@ class Dealer {
   const Topology& topology_;
   const RailCounts& counts_;
   NodeId source_;
-  std::vector<Fraction> behind_;  // [R] ideal shares so far less what was given
-  std::vector<Place> queue_;
+  std::pmr::vector<Fraction> behind_;  // [R] ideal shares so far less what was given
+  std::pmr::vector<Place> queue_;
 };
 
 }  // namespace
 
-std::vector<std::int64_t> weighted_quotas(const Topology& topology, const RailCounts& counts,
-                                          NodeId source) {
+std::pmr::vector<std::int64_t> weighted_quotas(const Topology& topology, const RailCounts& counts,
+                                               NodeId source, Memory* memory) {
   const auto rails = static_cast<std::size_t>(topology.rails());
-  std::vector<std::int64_t> quotas(static_cast<std::size_t>(topology.nodes()) * rails, 0);
-  const auto starts = remainder_starts(topology, counts, source);
-  Dealer dealer(topology, counts, source);
+  std::pmr::vector<std::int64_t> quotas(static_cast<std::size_t>(topology.nodes()) * rails, 0,
+                                        memory);
+  const auto starts = remainder_starts(topology, counts.slices(source, memory), source, memory);
+  Dealer dealer(topology, counts, source, memory);
   for (NodeId d(0); d.value < topology.nodes(); ++d.value) {
     if (d == source) continue;
     dealer.deal(d, starts[d.index()], std::span(quotas).subspan(d.index() * rails, rails));

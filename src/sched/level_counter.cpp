@@ -1,13 +1,18 @@
 #include "sched/level_counter.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/checked.hpp"
 
 namespace railwave::sched {
 
-LevelCounter::LevelCounter(std::vector<std::int64_t> planned) : missing_(std::move(planned)) {
-  level_ = skip_received(0);
+LevelCounter::LevelCounter(std::pmr::vector<std::int64_t> planned)
+    : missing_(std::move(planned)), level_(level_at_first(missing_)) {}
+
+int LevelCounter::level_at_first(std::span<const std::int64_t> planned) {
+  const auto waits = [](std::int64_t bytes) { return bytes != 0; };
+  return static_cast<int>(std::find_if(planned.begin(), planned.end(), waits) - planned.begin());
 }
 
 int LevelCounter::skip_received(int from) const {

@@ -8,9 +8,13 @@
 namespace railwave::sched {
 
 StartGate::StartGate(StartPolicy policy, GateShape shape, bool tell_last)
-    : policy_(policy), shape_(std::move(shape)), tell_last_(tell_last) {
+    : policy_(policy),
+      shape_(std::move(shape)),
+      tell_last_(tell_last),
+      level_(shape_.incoming.get_allocator()) {
+  level_.reserve(shape_.incoming.size());
   for (const auto& planned : shape_.incoming) {
-    level_.push_back(planned.empty() ? shape_.windows : LevelCounter(planned).level());
+    level_.push_back(planned.empty() ? shape_.windows : LevelCounter::level_at_first(planned));
   }
 }
 
@@ -36,30 +40,27 @@ void StartGate::reached(NodeId node, int level) {
   have = std::max(have, level);
 }
 
-std::vector<NodeId> StartGate::to_tell(int before) const {
+bool StartGate::must_tell(NodeId node, int before) const {
   const int now = level(shape_.self);
+  if (now <= before || policy_ == StartPolicy::Free) return false;
+  if (tell_last_ && now == shape_.windows) return node != shape_.self;
+  // Several windows at once where each driver of the rail has its own: all their senders wait.
+  if (policy_ == StartPolicy::Grant) return sends_within(node, before + 1, now);
+  // A node that sends nothing after window `before` waits for no level above it.
+  return node != shape_.self && shape_.last_sending[node.index()] > before;
+}
+
+std::vector<NodeId> StartGate::to_tell(int before) const {
   std::vector<NodeId> out;
-  if (now <= before || policy_ == StartPolicy::Free) return out;
-  const bool tell_all = tell_last_ && now == shape_.windows;
   for (std::size_t n = 0; n < level_.size(); ++n) {
-    if (tell_all) {
-      if (NodeId(n) != shape_.self) out.emplace_back(n);
-      continue;
-    }
-    if (policy_ == StartPolicy::Grant) {
-      // Several windows at once where each driver of the rail has its own: all their senders wait.
-      if (sends_within(NodeId(n), before + 1, now)) out.emplace_back(n);
-      continue;
-    }
-    // A node that sends nothing after window `before` waits for no level above it.
-    if (NodeId(n) != shape_.self && shape_.last_sending[n] > before) out.emplace_back(n);
+    if (must_tell(NodeId(n), before)) out.emplace_back(n);
   }
   return out;
 }
 
 bool StartGate::sends_within(NodeId node, int first, int last) const {
   for (int window = first; window <= last && window < shape_.windows; ++window) {
-    const std::vector<NodeId>& senders = shape_.senders[static_cast<std::size_t>(window)];
+    const std::pmr::vector<NodeId>& senders = shape_.senders[static_cast<std::size_t>(window)];
     if (std::find(senders.begin(), senders.end(), node) != senders.end()) return true;
   }
   return false;

@@ -51,7 +51,7 @@ GateShape from_streams(const DispatchPlan& plan, Operation direction, NodeId sel
   const auto nodes = static_cast<std::size_t>(topology.nodes());
   const std::size_t windows = plan.windows().size();
   GateShape shape;
-  shape.incoming.assign(nodes, std::vector<std::int64_t>(windows, 0));
+  shape.incoming.assign(nodes, std::pmr::vector<std::int64_t>(windows, 0));
   shape.last_sending.assign(nodes, -1);
   std::vector<std::set<NodeId>> senders(windows);
   std::vector<std::set<NodeId>> receivers(windows);

@@ -43,7 +43,7 @@ class Source final : public RecordSource {
     packed += count;
   }
   Status readers(const Stream&, std::int64_t, std::int64_t count, const std::byte*,
-                 std::vector<std::uint8_t>& locals) override {
+                 std::span<std::uint8_t> locals) override {
     if (broken)
       return tl::unexpected(railwave::Error{ErrorCode::ProtocolViolation, 0, "records", ""});
     locals[0] = 1;

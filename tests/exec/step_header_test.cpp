@@ -71,7 +71,8 @@ TEST(StepHeader, ReadsWhatItWrites) {
   const StepHeader in = example();
   std::array<std::byte, kGolden.size()> bytes{};
   railwave::exec::encode(in, 2, bytes);
-  const StepHeader out = railwave::exec::decode_step_header(bytes, 2, 3);
+  StepHeader out;
+  railwave::exec::decode(bytes, 2, 3, out);
   EXPECT_EQ(out.rejected, in.rejected);
   EXPECT_EQ(out.operation, in.operation);
   EXPECT_EQ(out.path, in.path);
@@ -93,9 +94,10 @@ TEST(StepHeader, WritesZerosForAbsentCounts) {
   std::array<std::byte, kGolden.size()> bytes;
   bytes.fill(std::byte{0xff});
   railwave::exec::encode(header, 2, bytes);
-  const StepHeader out = railwave::exec::decode_step_header(bytes, 2, 3);
-  EXPECT_EQ(out.records, (std::vector<std::uint32_t>{0, 0}));
-  EXPECT_EQ(out.copies, (std::vector<std::uint32_t>{0, 0, 0}));
+  StepHeader out;
+  railwave::exec::decode(bytes, 2, 3, out);
+  EXPECT_EQ(out.records, (std::pmr::vector<std::uint32_t>{0, 0}));
+  EXPECT_EQ(out.copies, (std::pmr::vector<std::uint32_t>{0, 0, 0}));
 }
 
 /// Five ranks on two nodes that agree; each has 10 tokens and sends 2 rows to every rank.
@@ -206,7 +208,7 @@ TEST(StepCounts, RowsOfOneSourceFollowThoseOfTheSourcesBefore) {
   auto headers = agreed();
   headers[1].copies = {0, 5, 1, 0, 2};
   const StepCounts counts = StepCounts::of(headers, 2);
-  EXPECT_EQ(counts.rows, (std::vector<std::int64_t>{8, 13, 9, 8, 10}));
+  EXPECT_EQ(counts.rows, (std::pmr::vector<std::int64_t>{8, 13, 9, 8, 10}));
   EXPECT_EQ(counts.first_row_of(RankId(0), RankId(1)), 0);
   EXPECT_EQ(counts.first_row_of(RankId(2), RankId(1)), 7);
   EXPECT_EQ(counts.first_row_of(RankId(2), RankId(0)), 2);

@@ -1,4 +1,5 @@
 // DeepEP's layout, on cases with known answers and against counting by sets.
+#include <memory_resource>
 #include <set>
 #include <vector>
 
@@ -10,7 +11,7 @@
 namespace railwave {
 namespace {
 
-using Counts = std::vector<std::int64_t>;
+using Counts = std::pmr::vector<std::int64_t>;
 
 struct Group {
   Topology topology;
@@ -55,7 +56,7 @@ TEST(Layout, MaskedSlots) {
   const Layout layout = group(2, 1, 4).layout({0, -1, -1, 3, -1, -1}, 2);
   EXPECT_EQ(layout.tokens_per_expert, (Counts{1, 0, 0, 1}));
   EXPECT_EQ(layout.tokens_per_rank, (Counts{1, 1}));
-  EXPECT_EQ(layout.token_in_rank, (std::vector<std::uint8_t>{1, 0, 0, 1, 0, 0}));
+  EXPECT_EQ(layout.token_in_rank, (std::pmr::vector<std::uint8_t>{1, 0, 0, 1, 0, 0}));
 }
 
 /// Case D05: both slots count, the row travels once.
@@ -106,7 +107,7 @@ RC_GTEST_PROP(LayoutProperty, CountsDistinctTokens, ()) {
   }
   Counts per_rank(static_cast<std::size_t>(ranks), 0);
   Counts per_node(static_cast<std::size_t>(nodes), 0);
-  std::vector<std::uint8_t> in_rank(tokens * static_cast<std::size_t>(ranks), 0);
+  std::pmr::vector<std::uint8_t> in_rank(tokens * static_cast<std::size_t>(ranks), 0);
   for (const auto& [token, rank] : to_rank) {
     ++per_rank[static_cast<std::size_t>(rank)];
     in_rank[token * static_cast<std::size_t>(ranks) + static_cast<std::size_t>(rank)] = 1;

@@ -14,7 +14,7 @@
 namespace railwave::plan {
 namespace {
 
-using Loads = std::vector<std::int64_t>;
+using Loads = std::pmr::vector<std::int64_t>;
 
 NodePair pair(int s, int d) { return {NodeId(s), NodeId(d)}; }
 
@@ -110,8 +110,9 @@ TEST(Birkhoff, NothingToSendHasNoStage) {
 
 TEST(Birkhoff, StagesTakeEvenSharesOfEachRail) {
   // 10 of (8, 7): 5.33 and 4.67, the left-over goes to the larger fraction.
-  EXPECT_EQ(split_over_stages({8, 7}, {10, 5}), (Loads{5, 5, 3, 2}));
-  EXPECT_EQ(split_over_stages({2, 0, 1}, {1, 1, 1}), (Loads{1, 0, 0, 1, 0, 0, 0, 0, 1}));
+  EXPECT_EQ(split_over_stages({8, 7}, {10, 5}), (std::vector<std::int64_t>{5, 5, 3, 2}));
+  EXPECT_EQ(split_over_stages({2, 0, 1}, {1, 1, 1}),
+            (std::vector<std::int64_t>{1, 0, 0, 1, 0, 0, 0, 0, 1}));
 }
 
 /// All rows and columns of the first demand add up to 12, 6 a rail; of the second 10 go to node 0.
@@ -158,8 +159,8 @@ TEST(Spray, LongestChunkToTheEmptiestRail) {
   counts.set(NodeId(0), RailId(0), NodeId(2), 4);
   const auto slices = spray(topology, counts, NodeId(0));
   EXPECT_EQ(slices[1].load, (Loads{3, 3}));
-  const std::vector<Segment> by_home{{RailId(0), 0, RailId(0), 0, 3},
-                                     {RailId(0), 3, RailId(1), 0, 3}};
+  const std::pmr::vector<Segment> by_home{{RailId(0), 0, RailId(0), 0, 3},
+                                          {RailId(0), 3, RailId(1), 0, 3}};
   EXPECT_EQ(slices[1].by_home, by_home);
   EXPECT_EQ(slices[2].load, (Loads{2, 2}));
 }

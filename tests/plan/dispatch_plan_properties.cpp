@@ -78,7 +78,7 @@ RC_GTEST_PROP(DispatchPlanProperty, WindowsOfAPairCarryItsLoads, ()) {
           const NodePair pair{NodeId(s), NodeId(d)};
           const auto windows = plan->windows_of(pair);
           RC_ASSERT(std::vector(windows.begin(), windows.end()) == windows_of[pair]);
-          std::vector<std::int64_t> sum(static_cast<std::size_t>(cluster.rails()), 0);
+          std::pmr::vector<std::int64_t> sum(static_cast<std::size_t>(cluster.rails()), 0);
           for (std::size_t w = 0; w < plan->windows().size(); ++w) {
             const auto loads = plan->rail_loads(pair, w);
             std::transform(sum.begin(), sum.end(), loads.begin(), sum.begin(), std::plus());

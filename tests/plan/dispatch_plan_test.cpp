@@ -17,7 +17,7 @@ namespace railwave::plan {
 namespace {
 
 using ::testing::HasSubstr;
-using Loads = std::vector<std::int64_t>;
+using Loads = std::pmr::vector<std::int64_t>;
 
 NodePair pair(int s, int d) { return {NodeId(s), NodeId(d)}; }
 

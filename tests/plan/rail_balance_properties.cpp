@@ -1,5 +1,6 @@
 // RailBalance against its definition, record by record, on any cluster.
 #include <algorithm>
+#include <memory_resource>
 #include <numeric>
 #include <vector>
 
@@ -25,7 +26,7 @@ void for_each_slice(const Cluster& cluster, F f) {
   }
 }
 
-std::vector<Placed> expanded(const std::vector<Segment>& segments) {
+std::vector<Placed> expanded(const std::pmr::vector<Segment>& segments) {
   std::vector<Placed> placed;
   for (const Segment& segment : segments) {
     RC_ASSERT(segment.count > 0);

@@ -1,6 +1,7 @@
 // Worked examples of RailBalance.
 #include "plan/rail_balance.hpp"
 
+#include <memory_resource>
 #include <numeric>
 #include <vector>
 
@@ -9,7 +10,7 @@
 namespace railwave::plan {
 namespace {
 
-using Loads = std::vector<std::int64_t>;
+using Loads = std::pmr::vector<std::int64_t>;
 
 constexpr NodePair kSlice{NodeId(0), NodeId(1)};
 
@@ -57,11 +58,11 @@ TEST_F(OneRailMissing, QuotasFollowTheStart) {
 
 TEST_F(OneRailMissing, SurplusMeetsDeficitInOrder) {
   const auto slice = balance_slice(topology_, counts_, kSlice, 0);
-  const std::vector<Segment> by_home{segment(0, 0, 0, 0, 10),  segment(1, 0, 1, 0, 20),
-                                     segment(2, 0, 0, 10, 24), segment(2, 24, 1, 20, 6),
-                                     segment(3, 0, 3, 0, 33),  segment(3, 33, 1, 26, 7)};
-  const std::vector<Segment> by_rail{by_home[0], by_home[2], by_home[1],
-                                     by_home[3], by_home[5], by_home[4]};
+  const std::pmr::vector<Segment> by_home{segment(0, 0, 0, 0, 10),  segment(1, 0, 1, 0, 20),
+                                          segment(2, 0, 0, 10, 24), segment(2, 24, 1, 20, 6),
+                                          segment(3, 0, 3, 0, 33),  segment(3, 33, 1, 26, 7)};
+  const std::pmr::vector<Segment> by_rail{by_home[0], by_home[2], by_home[1],
+                                          by_home[3], by_home[5], by_home[4]};
   EXPECT_EQ(slice.by_home, by_home);
   EXPECT_EQ(slice.by_rail, by_rail);
   EXPECT_EQ(slice.load, (Loads{34, 33, 0, 33}));
@@ -90,8 +91,8 @@ TEST(RailBalance, OneEligibleRailTakesAllInFewSegments) {
        {keep_home_rails(topology, counts, kSlice, 0), balance_slice(topology, counts, kSlice, 0)}) {
     EXPECT_EQ(slice.load, (Loads{0, 200005, 0}));
     EXPECT_EQ(slice.by_rail,
-              (std::vector<Segment>{segment(1, 0, 1, 0, 5), segment(0, 0, 1, 5, 100000),
-                                    segment(2, 0, 1, 100005, 100000)}));
+              (std::pmr::vector<Segment>{segment(1, 0, 1, 0, 5), segment(0, 0, 1, 5, 100000),
+                                         segment(2, 0, 1, 100005, 100000)}));
   }
 }
 
@@ -106,8 +107,8 @@ TEST(RailBalance, EmptySliceHasNoSegment) {
 TEST(RailBalance, SourcesStartAtDifferentRails) {
   const Topology topology = Topology::uniform(4, 4, 4).value();
   const RailCounts none(4, 4);
-  EXPECT_EQ(remainder_starts(topology, none, NodeId(0)), (std::vector<int>{-1, 0, 0, 0}));
-  EXPECT_EQ(remainder_starts(topology, none, NodeId(3)), (std::vector<int>{3, 3, 3, -1}));
+  EXPECT_EQ(remainder_starts(topology, none, NodeId(0)), (std::pmr::vector<int>{-1, 0, 0, 0}));
+  EXPECT_EQ(remainder_starts(topology, none, NodeId(3)), (std::pmr::vector<int>{3, 3, 3, -1}));
 }
 
 TEST(RailBalance, StartsAddUpRemainders) {
@@ -115,7 +116,7 @@ TEST(RailBalance, StartsAddUpRemainders) {
   RailCounts counts(4, 4);
   counts.set(NodeId(1), RailId(0), NodeId(0), 7);  // remainder 3
   counts.set(NodeId(1), RailId(2), NodeId(2), 6);  // remainder 2
-  EXPECT_EQ(remainder_starts(topology, counts, NodeId(1)), (std::vector<int>{1, -1, 0, 2}));
+  EXPECT_EQ(remainder_starts(topology, counts, NodeId(1)), (std::pmr::vector<int>{1, -1, 0, 2}));
 }
 
 TEST(RailBalance, HugeCountsStayExact) {

@@ -54,7 +54,7 @@ TEST(LevelCounter, LeadNeverCoversTwoWindows) {
 }
 
 /// The definition: leading windows whose bytes are all there.
-int leading(const std::vector<std::int64_t>& missing, std::size_t from) {
+int leading(const std::pmr::vector<std::int64_t>& missing, std::size_t from) {
   while (from < missing.size() && missing[from] == 0) ++from;
   return static_cast<int>(from);
 }
@@ -62,7 +62,7 @@ int leading(const std::vector<std::int64_t>& missing, std::size_t from) {
 TEST(LevelCounter, FollowsTheDefinitionInAnyOrderOfArrival) {
   std::mt19937_64 rng(1);
   for (int round = 0; round < 200; ++round) {
-    std::vector<std::int64_t> missing(1 + rng() % 6);
+    std::pmr::vector<std::int64_t> missing(1 + rng() % 6);
     for (auto& bytes : missing) bytes = rng() % 3 == 0 ? 0 : static_cast<std::int64_t>(rng() % 9);
     LevelCounter counter(missing);
     const auto lead = static_cast<std::int64_t>(rng() % 6);

@@ -24,8 +24,8 @@ GateShape waves_of_four() {
   shape.self = NodeId(0);
   shape.windows = 3;
   shape.incoming.assign(4, {10, 10, 10});
-  shape.senders = {nodes({3}), nodes({2}), nodes({1})};
-  shape.receivers = {nodes({1}), nodes({2}), nodes({3})};
+  shape.senders = {{NodeId(3)}, {NodeId(2)}, {NodeId(1)}};
+  shape.receivers = {{NodeId(1)}, {NodeId(2)}, {NodeId(3)}};
   shape.last_sending.assign(4, 2);
   return shape;
 }

@@ -32,7 +32,7 @@ Simulator::Simulator(const Scenario& scenario)
     gates_.emplace_back(scenario.policy, shape_of(n));
     levels_.emplace_back();
     for (int i = 0; i < scenario.drivers[at(n)]; ++i) {
-      std::vector<std::int64_t> planned(at(scenario.windows), 0);
+      std::pmr::vector<std::int64_t> planned(at(scenario.windows), 0);
       for (const Lane& lane : lanes_) {
         if (lane.destination == n && lane.destination_driver == i) {
           planned[at(lane.window)] += lane.planned;
@@ -48,7 +48,7 @@ GateShape Simulator::shape_of(int node) const {
   GateShape shape;
   shape.self = NodeId(node);
   shape.windows = scenario_.windows;
-  shape.incoming.assign(at(nodes_), std::vector<std::int64_t>(at(scenario_.windows), 0));
+  shape.incoming.assign(at(nodes_), std::pmr::vector<std::int64_t>(at(scenario_.windows), 0));
   shape.last_sending.assign(at(nodes_), -1);
   std::vector<std::set<NodeId>> senders(at(scenario_.windows));
   std::vector<std::set<NodeId>> receivers(at(scenario_.windows));

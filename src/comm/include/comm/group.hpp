@@ -9,6 +9,7 @@
 
 #include <railwave/communicator.hpp>
 
+#include "base/memory.hpp"
 #include "comm/wiring.hpp"
 #include "exec/dispatch.hpp"
 #include "exec/handle_state.hpp"
@@ -71,8 +72,9 @@ class Group {
   [[nodiscard]] std::int64_t most_padding(const DispatchArguments& arguments) const;
   /// Fills the header's records and copies.
   void count(const DispatchArguments& arguments, exec::StepHeader& header) const;
-  [[nodiscard]] exec::StepHeader header_of(const DispatchArguments& arguments) const;
-  static exec::StepHeader header_of(const CombineArguments& arguments);
+  /// What a header says of a checked input.
+  void describe(const DispatchArguments& arguments, exec::StepHeader& header) const;
+  static void describe(const CombineArguments& arguments, exec::StepHeader& header);
   [[nodiscard]] const exec::SegmentMap& own_map() const {
     return maps_[static_cast<std::size_t>(engine_->local())];
   }
@@ -82,10 +84,13 @@ class Group {
   tl::unexpected<Error> out_of_memory();
   void leave();
 
-  Topology topology_;
+  std::shared_ptr<const Topology> shared_topology_;  // with the plans
+  const Topology& topology_;
   Placement placement_;
   CommunicatorOptions options_;
   exec::Limits limits_;
+  // Of steps, phases and handles, which may outlive the group.
+  std::shared_ptr<KeptMemory> memory_ = std::make_shared<KeptMemory>();
   std::vector<exec::SegmentMap> maps_;  // of the node's ranks
   std::unique_ptr<AllGather> all_gather_;
   // The engine is destroyed before the two below, hence declared after them: its rails may still

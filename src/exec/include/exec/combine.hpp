@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
 #include <railwave/dtype.hpp>
 #include <railwave/phase_report.hpp>
 
+#include "base/memory.hpp"
 #include "exec/handle_state.hpp"
 #include "exec/own_rows.hpp"
 #include "exec/phase.hpp"
@@ -28,6 +30,7 @@ struct CombineContext {
   std::int64_t hidden = 0;
   bool apply_weights = false;   ///< rows count times their weights; expert-major only
   bool return_weights = false;  ///< weights travel back, in the place of metas
+  Memory* memory = std::pmr::get_default_resource();  ///< of the step
 };
 
 /// Gives the rank's neighbours the expert rows that they add, with their weights if these count.
@@ -38,7 +41,11 @@ void publish_rows(const CombineContext& context);
 class NodeSum {
  public:
   explicit NodeSum(const CombineContext& context)
-      : context_(context), sum_(context.dtype, context.hidden), weights_(context.handle->top_k) {}
+      : context_(context),
+        sum_(context.dtype, context.hidden, context.memory),
+        weights_(context.handle->top_k, context.memory),
+        rows_(context.memory),
+        row_weights_(context.memory) {}
   /// Starts anew with rows `index` of `rows`.
   void take(const RowRefs& rows, std::size_t index);
   [[nodiscard]] const RowSum& sum() const { return sum_; }
@@ -50,8 +57,8 @@ class NodeSum {
   CombineContext context_;
   RowSum sum_;
   WeightSum weights_;
-  std::vector<const std::byte*> rows_;  // of the sum at hand
-  std::vector<float> row_weights_;
+  std::pmr::vector<const std::byte*> rows_;  // of the sum at hand
+  std::pmr::vector<float> row_weights_;
 };
 
 /// Sums the rows of each record over the ranks of this node and sends the partial.
@@ -61,15 +68,15 @@ class CombineSource : public RecordSource {
   bool ready(const Stream& stream, std::int64_t first, std::int64_t count) override;
   void pack(const Stream& stream, std::int64_t first, std::int64_t count, std::byte* out) override;
   Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
-                 const std::byte* chunk, std::vector<std::uint8_t>& locals) override;
+                 const std::byte* chunk, std::span<std::uint8_t> locals) override;
   void report(PhaseReport& out) const { out.pack_s += seconds_; }
 
  private:
-  const std::vector<RecordOwner>& owners_of(const Stream& stream);
+  std::span<const RecordOwner> owners_of(const Stream& stream);
   [[nodiscard]] const RowRefs& rows_of(const Stream& stream) const;
   CombineContext context_;
   NodeSum partial_;
-  std::map<const Stream*, std::vector<RecordOwner>> owners_;
+  std::pmr::map<const Stream*, std::pmr::vector<RecordOwner>> owners_;
   double seconds_ = 0;
 };
 
@@ -107,9 +114,9 @@ class CombineReader {
   CombineContext context_;
   const Phase& phase_;
   CombineOutput out_;
-  std::vector<Part> parts_;           // as HandleState::partials
-  std::vector<std::int64_t> there_;   // by inbound stream
-  std::vector<std::size_t> waiting_;  // tokens that are not reduced
+  std::pmr::vector<Part> parts_;           // as HandleState::partials
+  std::pmr::vector<std::int64_t> there_;   // by inbound stream
+  std::pmr::vector<std::size_t> waiting_;  // tokens that are not reduced
   RowSum sum_;
   WeightSum weights_;
   NodeSum own_;

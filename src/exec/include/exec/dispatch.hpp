@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include <railwave/placement.hpp>
 #include <railwave/row_layout.hpp>
 
+#include "base/memory.hpp"
 #include "exec/own_rows.hpp"
 #include "exec/phase.hpp"
 #include "exec/record.hpp"
@@ -31,10 +33,11 @@ struct DispatchContext {
   ChunkShape shape;
   RowLayout layout = RowLayout::RankMajor;
   int top_k = 0;
+  Memory* memory = std::pmr::get_default_resource();  ///< of the step
 };
 
 /// Where this rank's records travel, [N], each in the rank's order; nothing for the own node.
-using OwnPlaces = std::vector<std::vector<RecordPlace>>;
+using OwnPlaces = std::pmr::vector<std::pmr::vector<RecordPlace>>;
 OwnPlaces own_places(const DispatchContext& context);
 
 /// Gives the rank's neighbours what they read of its rows: records that another driver sends, rows
@@ -50,16 +53,16 @@ class DispatchSource : public RecordSource {
   /// Errors: ProtocolViolation naming the sender, for a meta whose source, experts or rows can not
   /// be.
   Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
-                 const std::byte* chunk, std::vector<std::uint8_t>& locals) override;
+                 const std::byte* chunk, std::span<std::uint8_t> locals) override;
   /// Adds the time spent packing own and others' records.
   void report(PhaseReport& out) const;
 
  private:
-  const std::vector<RecordOwner>& owners_of(const Stream& stream);
+  std::span<const RecordOwner> owners_of(const Stream& stream);
   [[nodiscard]] bool is_sound(const RecordMeta& meta, NodeId source) const;
   DispatchContext context_;
-  std::vector<std::int64_t> first_meta_;  // [G, N]
-  std::map<const Stream*, std::vector<RecordOwner>> owners_;
+  std::pmr::vector<std::int64_t> first_meta_;  // [G, N]
+  std::pmr::map<const Stream*, std::pmr::vector<RecordOwner>> owners_;
   double own_s_ = 0;
   double other_s_ = 0;
 };

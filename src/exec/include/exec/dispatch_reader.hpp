@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory_resource>
 #include <vector>
 
 #include <railwave/row_layout.hpp>
 
+#include "base/memory.hpp"
 #include "exec/dispatch.hpp"
 #include "exec/handle_state.hpp"
 #include "exec/phase.hpp"
@@ -68,13 +70,14 @@ class DispatchReader {
   Setup setup_;
   const DispatchContext& context_;
   ReceiveBuffers out_;
-  std::int64_t unknown_ = 0;           // slots without a place
-  std::int64_t missing_;               // rows, or slots, that are not copied
-  std::vector<std::int32_t> experts_;  // [slots] local expert of each, until the places are found
-  std::vector<std::int64_t> next_;     // by inbound stream: first record that is not visited
-  std::vector<bool> node_read_;        // [G] whose rows for this rank have been visited
-  bool open_ = false;                  // the buffers are there
-  bool past_cache_ = false;            // the rows are more than a cache holds
+  std::int64_t unknown_ = 0;  // slots without a place
+  std::int64_t missing_;      // rows, or slots, that are not copied
+  std::pmr::vector<std::int32_t>
+      experts_;                          // [slots] local expert of each, until the places are found
+  std::pmr::vector<std::int64_t> next_;  // by inbound stream: first record that is not visited
+  std::pmr::vector<bool> node_read_;     // [G] whose rows for this rank have been visited
+  bool open_ = false;                    // the buffers are there
+  bool past_cache_ = false;              // the rows are more than a cache holds
   double seconds_ = 0;
 };
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
 #include <railwave/error.hpp>
 #include <railwave/path.hpp>
 
+#include "base/memory.hpp"
 #include "exec/rank_engine.hpp"
 #include "exec/segment_map.hpp"
 #include "sched/start_gate.hpp"
@@ -39,9 +41,10 @@ class GateKeeper {
     std::span<const SegmentMap> maps;  ///< of the node's ranks
     std::uint64_t step = 0;
     StartPolicy policy = StartPolicy::RailBarrier;
-    std::vector<RailId> rails;  ///< the gate's rails: one, or all of the node
+    std::pmr::vector<RailId> rails;  ///< the gate's rails: one, or all of the node
     sched::GateShape shape;
     bool tell_last = false;  ///< another phase may wait for this one's last window
+    Memory* memory = std::pmr::get_default_resource();
   };
   explicit GateKeeper(Setup setup);
 
@@ -54,11 +57,11 @@ class GateKeeper {
   [[nodiscard]] const sched::StartGate& gate() const { return gate_; }
   /// May a later phase send to `node`: has its last window been received as the policy wants it?
   [[nodiscard]] bool finished(NodeId node) const {
-    return gate_.may_send(setup_.shape.windows, node);
+    return gate_.may_send(gate_.shape().windows, node);
   }
   /// Nodes for which it waits then.
   [[nodiscard]] std::vector<NodeId> unfinished(NodeId node) const {
-    return gate_.blockers(setup_.shape.windows, node);
+    return gate_.blockers(gate_.shape().windows, node);
   }
   /// True when this rank is not needed any more to hear or tell.
   [[nodiscard]] bool settled() const { return gate_.settled(); }
@@ -81,10 +84,10 @@ class GateKeeper {
   Setup setup_;
   sched::StartGate gate_;
   int told_ = 0;  // the own level of which the others know
-  std::vector<Word> levels_;
-  std::vector<Word> heard_;    // [N]
-  std::vector<Voice> voices_;  // [N], rail -1: not this rank's task
-  std::vector<int> fellows_;
+  std::pmr::vector<Word> levels_;
+  std::pmr::vector<Word> heard_;    // [N]
+  std::pmr::vector<Voice> voices_;  // [N], rail -1: not this rank's task
+  std::pmr::vector<int> fellows_;
 };
 
 }  // namespace railwave::exec

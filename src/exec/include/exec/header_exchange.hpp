@@ -32,8 +32,8 @@ class HeaderExchange : public FrameHandler {
   void begin(const StepHeader& mine);
   /// Carries what can be carried; true when all headers are here. Errors: of the rails.
   Result<bool> advance();
-  /// All ranks' headers [P]. REQUIRES: advance() has returned true.
-  [[nodiscard]] std::vector<StepHeader> headers() const;
+  /// All ranks' headers [P], valid until the next call. REQUIRES: advance() has returned true.
+  [[nodiscard]] const std::vector<StepHeader>& headers();
   /// Half of the time is gone: tells the other nodes which ranks are missing here, if any.
   Status tell_absent();
   /// Who is late: the error when the time is over.
@@ -83,6 +83,7 @@ class HeaderExchange : public FrameHandler {
   std::vector<int> carriers_;  // local ranks that carry headers away
   std::vector<int> everyone_;  // local ranks
   std::vector<std::byte> payload_[2];
+  std::vector<StepHeader> headers_;  // [P] as decoded, kept for their memory
   std::uint64_t step_ = 0;
   std::vector<std::vector<bool>> greeted_;  // [R][P]
 };

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include <railwave/row_layout.hpp>
 #include <railwave/topology.hpp>
 
+#include "base/memory.hpp"
 #include "exec/rank_engine.hpp"
 #include "exec/row_shape.hpp"
 #include "exec/segment_map.hpp"
@@ -24,6 +26,7 @@ struct OwnTokens {
   Routing routing;
   std::span<const float> topk_weights;
   RowLayout layout = RowLayout::RankMajor;
+  Memory* memory = std::pmr::get_default_resource();  ///< for what is needed in between
 };
 
 /// The rows of a node's ranks in one step: this rank's where the caller has them, its neighbours'
@@ -47,6 +50,7 @@ class NodeRows {
     const float* weights = nullptr;     ///< `weights_per_row` of each
     std::int64_t weights_per_row = 0;
     std::span<const std::uint32_t> places{};  ///< [rows] where row i lies in the three; empty: at i
+    Memory* memory = std::pmr::get_default_resource();
   };
   explicit NodeRows(const Setup& setup);
 
@@ -105,12 +109,12 @@ class NodeRows {
 
   Setup setup_;
   int local_;
-  std::vector<std::byte*> published_;  // [G] rows in the segments
-  std::vector<Lies> lies_;             // [G] of those that are here
-  std::vector<bool> here_;             // [G]
-  std::vector<bool> waiting_;          // [G]
-  std::vector<bool> readers_;          // [G]
-  std::vector<bool> copied_;           // by row
+  std::pmr::vector<std::byte*> published_;  // [G] rows in the segments
+  std::pmr::vector<Lies> lies_;             // [G] of those that are here
+  std::pmr::vector<bool> here_;             // [G]
+  std::pmr::vector<bool> waiting_;          // [G]
+  std::pmr::vector<bool> readers_;          // [G]
+  std::pmr::vector<bool> copied_;           // by row
 };
 
 /// Writes the metas of this rank's records into its segment, grouped by destination node

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <railwave/error.hpp>
 #include <railwave/phase_report.hpp>
 
+#include "base/memory.hpp"
 #include "exec/gate_keeper.hpp"
 #include "exec/own_rows.hpp"
 #include "exec/rail_flow.hpp"
@@ -37,6 +39,7 @@ struct PhaseSetup {
   /// The phase before, where several may be under way: on each rail its last window comes first.
   std::shared_ptr<Phase> before{};
   bool may_be_followed = false;  ///< another phase may wait for this one's last window
+  Memory* memory = std::pmr::get_default_resource();  ///< outlives it
 };
 
 /// Runs the plan's windows: obeys, decides nothing.
@@ -92,18 +95,20 @@ class Phase : public FrameHandler {
   Result<bool> refresh_gates();
   void note_prepacked();
   /// Nodes of which this one does not know that they have received all of this phase and of those
-  /// before it.
+  /// before it; whether there are none.
   [[nodiscard]] std::vector<NodeId> late_nodes() const;
+  [[nodiscard]] bool nobody_late() const;
   /// Does the node know of the phase before what it needs to send in this one? Until then this rank
   /// may be the one who hears it for its neighbours.
   [[nodiscard]] bool has_heard_of_before() const;
 
   PhaseSetup setup_;
+  BatchMemory memory_;  // of what follows
   NodeStreams streams_;
-  std::vector<std::unique_ptr<GateKeeper>> keepers_;
-  std::vector<GateKeeper*> keeper_of_;            // [R], null where not driven
-  std::vector<std::unique_ptr<RailFlow>> flows_;  // [R], null where not driven and when retired
-  bool open_ = false;                             // the engine knows it
+  std::pmr::vector<GateKeeper> keepers_;
+  std::pmr::vector<GateKeeper*> keeper_of_;          // [R], null where not driven
+  std::pmr::vector<std::optional<RailFlow>> flows_;  // [R], none where not driven and when retired
+  bool open_ = false;                                // the engine knows it
   Clock::time_point opened_{};
   double prepack_s_ = 0;
   bool prepacked_ = false;

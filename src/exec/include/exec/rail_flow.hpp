@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <railwave/error.hpp>
 #include <railwave/phase_report.hpp>
 
+#include "base/memory.hpp"
 #include "exec/gate_keeper.hpp"
 #include "exec/limits.hpp"
 #include "exec/rank_engine.hpp"
@@ -38,8 +40,7 @@ class RecordSource {
   /// stream; `chunk` is its [metas][rows]. Called once for each chunk, before anybody reads it.
   /// Errors: ProtocolViolation when the chunk says what can not be.
   [[nodiscard]] virtual Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
-                                       const std::byte* chunk,
-                                       std::vector<std::uint8_t>& locals) = 0;
+                                       const std::byte* chunk, std::span<std::uint8_t> locals) = 0;
 };
 
 /// The window engine of one rail. What happens when, and why so:
@@ -83,9 +84,9 @@ class RailFlow {
     std::int64_t lead_bytes = 0;
     SendSlots* slots = nullptr;
     Packing packing = Packing::Pipelined;
+    Memory* memory = std::pmr::get_default_resource();
   };
-  RailFlow(const Setup& setup, const std::vector<Stream>& inbound,
-           const std::vector<Stream>& outbound);
+  RailFlow(const Setup& setup, std::span<const Stream> inbound, std::span<const Stream> outbound);
 
   /// Sends what may be sent now; true when something was.
   /// Errors: of the rail; ProtocolViolation after a chunk that no rank may send.
@@ -113,27 +114,27 @@ class RailFlow {
   };
   struct In {
     const Stream* stream;
-    std::vector<bool> placed;   ///< by chunk: it has been told where to lie
-    std::vector<bool> have;     ///< by chunk
-    std::int64_t in_order = 0;  ///< leading chunks that are there
-    std::int64_t missing = 0;   ///< records
-    std::vector<std::uint8_t> readers;
+    std::pmr::vector<bool> placed;  ///< by chunk: it has been told where to lie
+    std::pmr::vector<bool> have;    ///< by chunk
+    std::int64_t in_order = 0;      ///< leading chunks that are there
+    std::int64_t missing = 0;       ///< records
+    std::pmr::vector<std::uint8_t> readers;
     SenderInterval interval;
     bool active = false;
     std::int64_t overlap = 0;
     bool told = false;  ///< its readers know that all of it is there
   };
   /// The parts of one lane, in window order. Their records are counted in one word.
-  using Lane = std::vector<In*>;
+  using Lane = std::pmr::vector<In*>;
   void place_frames();
   /// Packs what is not packed yet; true when all of it is.
-  bool pack(std::vector<Out>& outs);
+  bool pack(std::span<Out> outs);
   bool pack_all();
   /// Are the window's frames packed, as far as they have to be before the first is sent?
-  bool is_packed(std::vector<Out>& outs);
+  bool is_packed(std::span<Out> outs);
   [[nodiscard]] std::span<std::byte> frame_of(const Out& out, std::int64_t first) const;
   [[nodiscard]] bool may_start(const Out& out) const;
-  Result<bool> push_window(std::vector<Out>& outs);
+  Result<bool> push_window(std::span<Out> outs);
   [[nodiscard]] bool may_send(const Out& out) const;
   [[nodiscard]] std::int64_t next_count(const Out& out) const;
   Status send_chunk(Out& out);
@@ -152,17 +153,17 @@ class RailFlow {
 
   Setup setup_;
   NodeId node_;
-  std::vector<std::vector<Out>> out_;  // [W]
-  std::vector<std::vector<In>> in_;    // [W]
-  std::map<int, Lane> lanes_;          // by the stream's ordinal
+  std::pmr::vector<std::pmr::vector<Out>> out_;  // [W]
+  std::pmr::vector<std::pmr::vector<In>> in_;    // [W]
+  std::pmr::map<int, Lane> lanes_;               // by the stream's ordinal
   int window_ = 0;
   std::size_t turn_ = 0;
   bool prepacked_ = false;
   std::int64_t arriving_ = 0;  // inbound records that are missing
   sched::LevelCounter levels_;
   int level_ = 0;
-  std::vector<int> active_;  // [N] streams of the node that are between first and last byte
-  int fan_in_ = 0;           // nodes with such streams
+  std::pmr::vector<int> active_;  // [N] streams of the node that are between first and last byte
+  int fan_in_ = 0;                // nodes with such streams
   int max_fan_in_ = 0;
   std::int64_t sent_records_ = 0;
 };

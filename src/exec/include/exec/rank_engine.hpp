@@ -67,6 +67,8 @@ class RankEngine {
   /// Frames of `step` go to `handler` until close_step(); early ones are handed over now. Steps are
   /// opened, or closed without having been open, one after the other, from 1.
   void open_step(std::uint64_t step, FrameHandler* handler);
+  /// Makes room for so many early frames, each of up to `bytes`: more take memory when they come.
+  void expect_early(std::size_t frames, std::size_t bytes);
   /// Frames of this step are refused from now on; those of the step after the newest are kept.
   void close_step(std::uint64_t step);
   /// A handler found a frame that can not be right: run() returns `why`, now and ever after.
@@ -122,7 +124,10 @@ class RankEngine {
   std::span<std::byte> place(RailId rail, const transport::FrameHeader& frame);
   void arrived(RailId rail, const transport::FrameHeader& frame);
   [[nodiscard]] bool is_kept(const transport::FrameHeader& frame) const;
+  Early& keep(RailId rail, const transport::FrameHeader& frame);
   void complete(std::list<Early>::iterator kept);
+  /// Takes one that is in `from` out of it. Gives the next one there.
+  std::list<Early>::iterator drop(std::list<Early>& from, std::list<Early>::iterator kept);
   static void hand_over(const Early& early, FrameHandler& handler);
   [[nodiscard]] FrameHandler* handler_of(std::uint64_t step) const;
   [[nodiscard]] FrameHandler* handler_of(const transport::FrameHeader& frame) const;
@@ -138,6 +143,7 @@ class RankEngine {
   std::vector<OpenStep> open_;
   std::uint64_t next_step_ = 1;  // the first that was neither opened nor closed
   std::list<Early> early_;
+  std::list<Early> spare_;      // for frames to come; those without memory last
   std::vector<Unsent> unsent_;  // of steps that have some
   bool departures_ = false;
   std::optional<Error> failure_;

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <memory_resource>
 #include <span>
+#include <vector>
 
 #include <railwave/dtype.hpp>
 
+#include "base/memory.hpp"
 #include "base/row_format.hpp"
 
 namespace railwave::exec {
@@ -18,7 +20,7 @@ namespace railwave::exec {
 class RowSum {
  public:
   /// DType: BF16, FP16 or FP32.
-  RowSum(DType dtype, std::int64_t hidden);
+  RowSum(DType dtype, std::int64_t hidden, Memory* memory = std::pmr::get_default_resource());
   /// Starts from +0.
   void reset();
   /// Starts from fp32(row), its sign of zero included.
@@ -45,7 +47,7 @@ class RowSum {
   const RowFormat& format_;
   std::size_t row_bytes_;
   std::size_t hidden_;
-  std::unique_ptr<float[]> sum_;
+  std::pmr::vector<float> sum_;
   bool empty_ = true;  // sum_ holds nothing yet: it is +0
 };
 

@@ -14,6 +14,9 @@
 
 namespace railwave::exec {
 
+/// Bytes of the largest payload.
+std::int64_t largest_frame(const Limits& limits);
+
 /// What `rank` reserves for the frames that it sends on `rail`. REQUIRES: it drives the rail.
 std::int64_t send_bytes(const Topology& topology, const Limits& limits, RankId rank, RailId rail);
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include <railwave/error.hpp>
 #include <railwave/ids.hpp>
 #include <railwave/path.hpp>
+
+#include "base/memory.hpp"
 
 namespace railwave::exec {
 
@@ -25,6 +28,8 @@ enum StepFlag : std::uint32_t {
 
 /// One rank's part of the header. Everything above `tokens` must be equal on all ranks.
 struct StepHeader {
+  explicit StepHeader(Memory* memory = std::pmr::get_default_resource())
+      : records(memory), copies(memory) {}
   std::uint8_t rejected = 0;  ///< the ErrorCode with which this rank refused its input, else 0
   Operation operation = Operation::Dispatch;
   Path path = Path::Joint;
@@ -36,10 +41,10 @@ struct StepHeader {
   std::uint64_t handle_step = 0;   ///< the step of the handle's first dispatch, 0 without handle
   std::uint64_t windows_hash = 0;  ///< of the caller's windows
   std::uint32_t tokens = 0;
-  std::uint32_t capacity = 0;  ///< rows that this rank can take in this step
-  std::vector<std::uint32_t>
-      records{};                        ///< [N] records per destination node (own node: local rows)
-  std::vector<std::uint32_t> copies{};  ///< [P] row copies per rank
+  std::uint32_t capacity = 0;               ///< rows that this rank can take in this step
+  std::pmr::vector<std::uint32_t> records;  ///< [N] records per destination node (own node: local
+                                            ///< rows)
+  std::pmr::vector<std::uint32_t> copies;   ///< [P] row copies per rank
 };
 
 /// Bytes of an encoded header for N nodes and P ranks; the same on every rank.
@@ -50,7 +55,8 @@ constexpr std::size_t step_header_bytes(int nodes, int ranks) {
 /// REQUIRES: out.size() == step_header_bytes(N, P); records and copies are [N] and [P], or empty
 /// (zeros are written).
 void encode(const StepHeader& header, int nodes, std::span<std::byte> out);
-StepHeader decode_step_header(std::span<const std::byte> bytes, int nodes, int ranks);
+/// Overwrites `out`, whose memory serves again.
+void decode(std::span<const std::byte> bytes, int nodes, int ranks, StepHeader& out);
 
 /// The same verdict on every rank, from the same headers [P].
 /// Errors: PeerRejected naming the lowest rank that refused its input (that rank itself returns its
@@ -68,14 +74,18 @@ Status check_counts(std::span<const StepHeader> headers, std::int64_t max_tokens
 
 /// Records and row copies of one step, from agreed headers.
 struct StepCounts {
+  explicit StepCounts(Memory* memory = std::pmr::get_default_resource())
+      : records(memory), copies(memory), first_row(memory), rows(memory) {}
   int nodes = 0;
   int ranks = 0;
-  std::vector<std::int64_t> records;    ///< [P, N]
-  std::vector<std::int64_t> copies;     ///< [P, P]
-  std::vector<std::int64_t> first_row;  ///< [P, P] row at the destination where the source's begin
-  std::vector<std::int64_t> rows;       ///< [P] rows each rank receives
+  std::pmr::vector<std::int64_t> records;    ///< [P, N]
+  std::pmr::vector<std::int64_t> copies;     ///< [P, P]
+  std::pmr::vector<std::int64_t> first_row;  ///< [P, P] row at the destination where the source's
+                                             ///< begin
+  std::pmr::vector<std::int64_t> rows;       ///< [P] rows each rank receives
 
-  static StepCounts of(std::span<const StepHeader> headers, int nodes);
+  static StepCounts of(std::span<const StepHeader> headers, int nodes,
+                       Memory* memory = std::pmr::get_default_resource());
   [[nodiscard]] std::int64_t records_of(RankId source, NodeId destination) const {
     return records[source.index() * static_cast<std::size_t>(nodes) + destination.index()];
   }

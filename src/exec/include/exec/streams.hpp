@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
 #include <railwave/ids.hpp>
 #include <railwave/topology.hpp>
 
+#include "base/memory.hpp"
 #include "exec/limits.hpp"
 #include "exec/step_header.hpp"
 #include "plan/dispatch_plan.hpp"
@@ -49,11 +51,12 @@ constexpr std::int64_t lane_records(std::int64_t load, int lane, int drivers) {
 /// The streams that end (`inbound`) and start (`outbound`) at one node, without empty ones, in the
 /// order (receiver, plan pair, rail, lane, part), which is the same wherever it is computed.
 struct NodeStreams {
-  std::vector<Stream> inbound;
-  std::vector<Stream> outbound;
+  std::pmr::vector<Stream> inbound;
+  std::pmr::vector<Stream> outbound;
 };
 NodeStreams node_streams(const plan::DispatchPlan& plan, NodeId node, Operation direction,
-                         const ChunkShape& shape);
+                         const ChunkShape& shape,
+                         Memory* memory = std::pmr::get_default_resource());
 
 /// A record of the own node, by its owner: local rank and index among that rank's records for the
 /// destination node (tokens ascending).
@@ -64,8 +67,9 @@ struct RecordOwner {
 
 /// Who owns each record of a stream of `node`, in stream order. REQUIRES: stream.pair.source is the
 /// node whose ranks own the records.
-std::vector<RecordOwner> record_owners(const plan::DispatchPlan& plan, const StepCounts& counts,
-                                       const Stream& stream);
+std::pmr::vector<RecordOwner> record_owners(const plan::DispatchPlan& plan,
+                                            const StepCounts& counts, const Stream& stream,
+                                            Memory* memory = std::pmr::get_default_resource());
 
 /// Where one of `owner`'s records travels: lane's driver, window and position in its stream.
 struct RecordPlace {
@@ -75,7 +79,9 @@ struct RecordPlace {
   std::int64_t position = 0;
 };
 /// Of all records of `owner` for `destination`, in the owner's order.
-std::vector<RecordPlace> record_places(const plan::DispatchPlan& plan, const StepCounts& counts,
-                                       RankId owner, NodeId destination);
+std::pmr::vector<RecordPlace> record_places(const plan::DispatchPlan& plan,
+                                            const StepCounts& counts, RankId owner,
+                                            NodeId destination,
+                                            Memory* memory = std::pmr::get_default_resource());
 
 }  // namespace railwave::exec

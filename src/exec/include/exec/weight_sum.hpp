@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory_resource>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "base/number_format.hpp"
 
 namespace railwave::exec {
@@ -14,7 +16,8 @@ namespace railwave::exec {
 /// is 0 at the others, so the sum gathers it. Threads: belongs to one thread.
 class WeightSum {
  public:
-  explicit WeightSum(int top_k) : sums_(static_cast<std::size_t>(top_k)) {}
+  explicit WeightSum(int top_k, Memory* memory = std::pmr::get_default_resource())
+      : sums_(static_cast<std::size_t>(top_k), memory) {}
   void reset() { std::fill(sums_.begin(), sums_.end(), 0.0F); }
   void add(int slot, float weight) { sums_[static_cast<std::size_t>(slot)] += weight; }
   /// Adds K weights, at any address.
@@ -37,7 +40,7 @@ class WeightSum {
   }
 
  private:
-  std::vector<float> sums_;
+  std::pmr::vector<float> sums_;
 };
 
 }  // namespace railwave::exec

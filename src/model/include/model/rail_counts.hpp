@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -9,16 +10,19 @@
 #include <railwave/ids.hpp>
 #include <railwave/topology.hpp>
 
+#include "base/memory.hpp"
+
 namespace railwave {
 
 /// Record counts by source node, home rail and destination node (paper section 2.2).
 /// Threads: an immutable value once filled.
 class RailCounts {
  public:
-  RailCounts(int nodes, int rails);
+  RailCounts(int nodes, int rails, Memory* memory = std::pmr::get_default_resource());
   /// From every rank's records per destination node, `records` [P, N]; entries for a rank's own
   /// node are ignored.
-  static RailCounts from_ranks(const Topology& topology, std::span<const std::int64_t> records);
+  static RailCounts from_ranks(const Topology& topology, std::span<const std::int64_t> records,
+                               Memory* memory = std::pmr::get_default_resource());
 
   [[nodiscard]] int nodes() const { return nodes_; }
   [[nodiscard]] int rails() const { return rails_; }
@@ -33,7 +37,8 @@ class RailCounts {
   /// B of the slice (s, d): the sum over all rails; 0 for s == d.
   [[nodiscard]] std::int64_t slice(NodeId s, NodeId d) const;
   /// slice(s, d) for every d, [N]. Cost O(N R), and little of it.
-  [[nodiscard]] std::vector<std::int64_t> slices(NodeId s) const;
+  [[nodiscard]] std::pmr::vector<std::int64_t> slices(
+      NodeId s, Memory* memory = std::pmr::get_default_resource()) const;
   /// The sum over all slices.
   [[nodiscard]] std::int64_t total() const;
   /// The same records going back: combine's counts are not this (combine records keep the rails of
@@ -48,7 +53,7 @@ class RailCounts {
   }
   int nodes_;
   int rails_;
-  std::vector<std::int64_t> count_;  // [N, R, N]
+  std::pmr::vector<std::int64_t> count_;  // [N, R, N]
 };
 
 }  // namespace railwave

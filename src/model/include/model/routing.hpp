@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include <railwave/ids.hpp>
 #include <railwave/placement.hpp>
 #include <railwave/topology.hpp>
+
+#include "base/memory.hpp"
 
 namespace railwave {
 
@@ -27,12 +30,18 @@ struct Routing {
 /// DeepEP's dispatch layout of one rank's tokens (DESIGN section 4). REQUIRES: a checked routing.
 /// Shapes: P ranks, N nodes, E experts, T tokens.
 struct Layout {
-  std::vector<std::int64_t> tokens_per_rank;    ///< [P] distinct tokens with an expert on the rank
-  std::vector<std::int64_t> tokens_per_node;    ///< [N] distinct tokens with an expert on the node
-  std::vector<std::int64_t> tokens_per_expert;  ///< [E] (token, slot) pairs
-  std::vector<std::uint8_t> token_in_rank;      ///< [T, P] 1 where the token goes to the rank
+  std::pmr::vector<std::int64_t>
+      tokens_per_rank;  ///< [P] distinct tokens with an expert on the rank
+  std::pmr::vector<std::int64_t>
+      tokens_per_node;  ///< [N] distinct tokens with an expert on the node
+  std::pmr::vector<std::int64_t> tokens_per_expert;  ///< [E] (token, slot) pairs
+  std::pmr::vector<std::uint8_t> token_in_rank;      ///< [T, P] 1 where the token goes to the rank
 
   static Layout of(const Routing& routing, const Placement& placement, const Topology& topology);
+  /// The counts alone: token_in_rank stays empty.
+  static Layout counts_of(const Routing& routing, const Placement& placement,
+                          const Topology& topology,
+                          Memory* memory = std::pmr::get_default_resource());
 };
 
 }  // namespace railwave

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -22,10 +24,15 @@ class DispatchPlan {
   struct Options {
     Path path = Path::Joint;
     Windows submitted{};  ///< the caller's windows; empty: one window with every pair
+    Memory* memory = std::pmr::get_default_resource();   ///< of the plan: outlives it
+    Memory* scratch = std::pmr::get_default_resource();  ///< for what is needed to make it
   };
 
   /// Errors: InvalidArgument{windows} as checked_windows.
-  static Result<DispatchPlan> create(const Topology& topology, const RailCounts& counts,
+  static Result<DispatchPlan> create(const Topology& topology, RailCounts counts,
+                                     const Options& options);
+  /// The same with a topology that is shared instead of copied.
+  static Result<DispatchPlan> create(std::shared_ptr<const Topology> topology, RailCounts counts,
                                      const Options& options);
 
   [[nodiscard]] Path path() const { return path_; }
@@ -35,34 +42,36 @@ class DispatchPlan {
   /// The windows in which the pair sends, ascending; none where it has no records. More than one
   /// only on path birkhoff.
   [[nodiscard]] std::span<const std::size_t> windows_of(NodePair pair) const;
-  [[nodiscard]] const Topology& topology() const { return topology_; }
+  [[nodiscard]] const Topology& topology() const { return *topology_; }
   [[nodiscard]] const RailCounts& counts() const { return counts_; }
   /// Which rail carries each record of the pair.
-  [[nodiscard]] SliceAssignment slice(NodePair pair) const;
+  [[nodiscard]] SliceAssignment slice(NodePair pair,
+                                      Memory* memory = std::pmr::get_default_resource()) const;
   /// Records per egress rail of the pair, [R]; cheaper than slice().
-  [[nodiscard]] std::vector<std::int64_t> rail_loads(NodePair pair) const;
+  [[nodiscard]] std::pmr::vector<std::int64_t> rail_loads(
+      NodePair pair, Memory* memory = std::pmr::get_default_resource()) const;
   /// The part of them that goes in one window, [R]; zeros where the pair does not send in it. On
   /// each rail the slots of slice(pair).by_rail go to the pair's windows in ascending order: the
   /// first window's records have the slots 0..load-1, the next one's follow.
-  [[nodiscard]] std::vector<std::int64_t> rail_loads(NodePair pair, std::size_t window) const;
+  [[nodiscard]] std::pmr::vector<std::int64_t> rail_loads(
+      NodePair pair, std::size_t window, Memory* memory = std::pmr::get_default_resource()) const;
 
  private:
-  DispatchPlan(Topology topology, RailCounts counts)
-      : topology_(std::move(topology)), counts_(std::move(counts)) {}
+  DispatchPlan(std::shared_ptr<const Topology> topology, RailCounts counts, Memory* memory);
   [[nodiscard]] std::size_t index_of(NodePair pair) const;
-  [[nodiscard]] std::vector<std::int64_t> quotas(NodePair pair) const;
-  void weigh();
-  void run_stages();
-  void index_windows();
-  Topology topology_;
+  [[nodiscard]] std::pmr::vector<std::int64_t> quotas(NodePair pair, Memory* memory) const;
+  void weigh(Memory* scratch);
+  void run_stages(Memory* scratch);
+  void index_windows(Memory* scratch);
+  std::shared_ptr<const Topology> topology_;
   RailCounts counts_;
   Path path_ = Path::Joint;
   Windows windows_;
-  std::vector<std::size_t> first_send_;   // [N*N+1] where a pair's entries of sends_ begin
-  std::vector<std::size_t> sends_;        // the windows of each pair, ascending
-  std::vector<std::int64_t> sent_loads_;  // [sends_, R]; empty: all that the pair has
-  std::vector<int> start_;                // [N*N] remainder starts
-  std::vector<std::int64_t> quota_;       // [N*N, R] with rails of different weights, else empty
+  std::pmr::vector<std::size_t> first_send_;   // [N*N+1] where a pair's entries of sends_ begin
+  std::pmr::vector<std::size_t> sends_;        // the windows of each pair, ascending
+  std::pmr::vector<std::int64_t> sent_loads_;  // [sends_, R]; empty: all that the pair has
+  std::pmr::vector<int> start_;                // [N*N] remainder starts
+  std::pmr::vector<std::int64_t> quota_;  // [N*N, R] with rails of different weights, else empty
   std::vector<SliceAssignment> sprayed_;  // [N*N] on path spray, else empty
 };
 

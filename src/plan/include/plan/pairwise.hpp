@@ -1,7 +1,11 @@
 // Pairwise exchange: what MPI libraries do for long messages. A baseline.
 #pragma once
 
+#include <memory_resource>
+
 #include <railwave/path.hpp>
+
+#include "base/memory.hpp"
 
 namespace railwave::plan {
 
@@ -14,6 +18,6 @@ namespace railwave::plan {
 /// node's two directions share one partner here, so that a round is as long as the longer direction
 /// of its largest exchange; and with N odd there is one round more than waves. N = 1 has none.
 /// Pairs of a round ascend by source. Source: Thakur, Rabenseifner and Gropp (2005).
-Windows pairwise_rounds(int nodes);
+Windows pairwise_rounds(int nodes, Memory* memory = std::pmr::get_default_resource());
 
 }  // namespace railwave::plan

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -26,23 +27,25 @@ struct Segment {
 /// The rails of one slice (s, d). Every record (home, index) is in exactly one segment; the slots
 /// of a rail are 0..load-1 without gaps.
 struct SliceAssignment {
-  std::vector<Segment> by_home;    ///< ascending (home, first)
-  std::vector<Segment> by_rail;    ///< the same segments, ascending (rail, slot)
-  std::vector<std::int64_t> load;  ///< [R] records each rail carries
+  std::pmr::vector<Segment> by_home;    ///< ascending (home, first)
+  std::pmr::vector<Segment> by_rail;    ///< the same segments, ascending (rail, slot)
+  std::pmr::vector<std::int64_t> load;  ///< [R] records each rail carries
 };
 
 /// start(s,d) for all d of one source (DESIGN 5.1): (s + sum of remainders of the slices before)
 /// mod m. -1 where d == s. Cost O(N * R).
-std::vector<int> remainder_starts(const Topology& topology, const RailCounts& counts,
-                                  NodeId source);
+std::pmr::vector<int> remainder_starts(const Topology& topology, const RailCounts& counts,
+                                       NodeId source);
 /// The same from the records of the source's slices, [N], which are RailCounts::slices. Cost O(N).
-std::vector<int> remainder_starts(const Topology& topology, std::span<const std::int64_t> slices,
-                                  NodeId source);
+std::pmr::vector<int> remainder_starts(const Topology& topology,
+                                       std::span<const std::int64_t> slices, NodeId source,
+                                       Memory* memory = std::pmr::get_default_resource());
 
 /// Q[r] of slice (s, d), 0 outside the eligible set. `start` from remainder_starts. Cost O(R); a
 /// source with uneven rails O(N R log R), as weighted_quotas, of which this is one row.
-std::vector<std::int64_t> slice_quotas(const Topology& topology, const RailCounts& counts,
-                                       NodePair slice, int start);
+std::pmr::vector<std::int64_t> slice_quotas(const Topology& topology, const RailCounts& counts,
+                                            NodePair slice, int start,
+                                            Memory* memory = std::pmr::get_default_resource());
 
 /// Q[d, r] of every slice of a source, [N, R] row-major, for rails of different weights. A slice
 /// of B records with weights w, of which W is the sum over its eligible rails, has the ideal share
@@ -54,24 +57,27 @@ std::vector<std::int64_t> slice_quotas(const Topology& topology, const RailCount
 /// rounded down or up. Where all weights and eligible sets are equal this is the rule of
 /// slice_quotas; that rule is used for every source for which Topology::has_uneven_rails is false.
 /// Cost O(N R log R). Source: DESIGN 5.1, weighted rails.
-std::vector<std::int64_t> weighted_quotas(const Topology& topology, const RailCounts& counts,
-                                          NodeId source);
+std::pmr::vector<std::int64_t> weighted_quotas(const Topology& topology, const RailCounts& counts,
+                                               NodeId source,
+                                               Memory* memory = std::pmr::get_default_resource());
 
 /// Paths rail_only and joint: owners keep their first min(C, Q) records; surplus sorted by
 /// (owner rail, index) meets deficit slots sorted by (target rail, slot), one to one.
 SliceAssignment balance_slice(const Topology& topology, const RailCounts& counts, NodePair slice,
                               int start);
-/// The same for given quotas, [R]. REQUIRES: they add up to the slice's records.
+/// The same for given quotas, [R], out of their memory. REQUIRES: they add up to the slice's
+/// records.
 SliceAssignment balance_slice(const RailCounts& counts, NodePair slice,
-                              std::vector<std::int64_t> quota);
+                              std::pmr::vector<std::int64_t> quota);
 
 /// Paths native and permutation_only: every record on its home rail; the n-th record whose home
 /// rail is not eligible goes to eligible[(start + n) mod m], after that rail's own records.
 SliceAssignment keep_home_rails(const Topology& topology, const RailCounts& counts, NodePair slice,
-                                int start);
+                                int start, Memory* memory = std::pmr::get_default_resource());
 
 /// keep_home_rails(...).load without the segments, [R]. Cost O(R).
-std::vector<std::int64_t> home_rail_loads(const Topology& topology, const RailCounts& counts,
-                                          NodePair slice, int start);
+std::pmr::vector<std::int64_t> home_rail_loads(const Topology& topology, const RailCounts& counts,
+                                               NodePair slice, int start,
+                                               Memory* memory = std::pmr::get_default_resource());
 
 }  // namespace railwave::plan

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
+#include <span>
 #include <vector>
 
 namespace railwave::sched {
@@ -11,7 +13,7 @@ namespace railwave::sched {
 class LevelCounter {
  public:
   /// planned[w]: bytes that will arrive in window w.
-  explicit LevelCounter(std::vector<std::int64_t> planned);
+  explicit LevelCounter(std::pmr::vector<std::int64_t> planned);
   /// `bytes` of window `window` have arrived. REQUIRES: not more than planned.
   void arrived(int window, std::int64_t bytes);
   /// Leading windows whose planned bytes have all arrived.
@@ -20,10 +22,12 @@ class LevelCounter {
   /// `lead` of its bytes are missing. lead = 0 is level().
   [[nodiscard]] int level_with_lead(std::int64_t lead) const;
   [[nodiscard]] int windows() const { return static_cast<int>(missing_.size()); }
+  /// level() of who has received nothing: the leading windows without planned bytes.
+  static int level_at_first(std::span<const std::int64_t> planned);
 
  private:
   [[nodiscard]] int skip_received(int from) const;
-  std::vector<std::int64_t> missing_;
+  std::pmr::vector<std::int64_t> missing_;
   int level_ = 0;
 };
 

@@ -2,25 +2,30 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 #include <railwave/ids.hpp>
 #include <railwave/path.hpp>
+
+#include "base/memory.hpp"
 
 namespace railwave::sched {
 
 /// What is planned on one rail of one node (or, for StartPolicy::Submission, on all its rails), as
 /// every rank derives it from the header.
 struct GateShape {
+  explicit GateShape(Memory* memory = std::pmr::get_default_resource())
+      : incoming(memory), senders(memory), receivers(memory), last_sending(memory) {}
   NodeId self;
   int windows = 0;
   /// [N][W] bytes each node receives; empty inner vector: the node takes no part on this rail.
-  std::vector<std::vector<std::int64_t>> incoming;
+  std::pmr::vector<std::pmr::vector<std::int64_t>> incoming;
   /// [W] nodes that send to `self`, and nodes to which `self` sends, ascending.
-  std::vector<std::vector<NodeId>> senders;
-  std::vector<std::vector<NodeId>> receivers;
+  std::pmr::vector<std::pmr::vector<NodeId>> senders;
+  std::pmr::vector<std::pmr::vector<NodeId>> receivers;
   /// [N] last window in which the node sends; -1: in none.
-  std::vector<int> last_sending;
+  std::pmr::vector<int> last_sending;
 };
 
 /// One node's view of who may start. Levels (see LevelCounter) only rise.
@@ -43,9 +48,12 @@ class StartGate {
   [[nodiscard]] bool may_send(int window, NodeId destination) const;
   /// A node says (or the own node finds) that it has reached `level`. Lower values are ignored.
   void reached(NodeId node, int level);
+  [[nodiscard]] const GateShape& shape() const { return shape_; }
   [[nodiscard]] int level(NodeId node) const { return level_[node.index()]; }
   /// Whom to tell that the own level is now level(self), after it rose from `before`; ascending.
   [[nodiscard]] std::vector<NodeId> to_tell(int before) const;
+  /// Is `node` among them?
+  [[nodiscard]] bool must_tell(NodeId node, int before) const;
   /// True when nothing that a peer could still say would change may_send() of any window of `self`,
   /// and the own node has received everything: the gate is not needed any more.
   [[nodiscard]] bool settled() const;
@@ -59,7 +67,7 @@ class StartGate {
   StartPolicy policy_;
   GateShape shape_;
   bool tell_last_;
-  std::vector<int> level_;  // [N]; windows for nodes without part
+  std::pmr::vector<int> level_;  // [N]; windows for nodes without part
 };
 
 }  // namespace railwave::sched
