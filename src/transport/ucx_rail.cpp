@@ -2,9 +2,11 @@
 
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -84,6 +86,11 @@ class UcxRail final : public Rail {
   ucx::Segments segments_;
   ucx::Worker worker_;
   ucx::Outbox outbox_;
+  // Kept for their memory: what is being told, who is being chased, and room for fetches.
+  std::vector<ucx::Event> telling_;
+  std::vector<Endpoint*> chasing_;
+  std::deque<Fetch> fetches_;
+  std::vector<Fetch*> idle_fetches_;
   std::map<RankId, Endpoint> endpoints_;
   RailSink* sink_ = nullptr;
   bool progressing_ = false;
@@ -166,9 +173,9 @@ Status UcxRail::progress() {
 
 /// Makes the sink's calls. Their own sends may add events: those wait for the next round.
 void UcxRail::tell() {
-  for (const auto& event : std::exchange(outbox_.events, {})) {
-    std::visit([this](const auto& what) { tell(what); }, event);
-  }
+  telling_.swap(outbox_.events);
+  for (const auto& event : telling_) std::visit([this](const auto& what) { tell(what); }, event);
+  telling_.clear();
 }
 
 void UcxRail::tell(const ucx::Lost& event) {
@@ -177,7 +184,9 @@ void UcxRail::tell(const ucx::Lost& event) {
 }
 
 void UcxRail::chase_tails() {
-  for (Endpoint* endpoint : std::exchange(outbox_.quiet, {})) endpoint->chase();
+  chasing_.swap(outbox_.quiet);
+  for (Endpoint* endpoint : chasing_) endpoint->chase();
+  chasing_.clear();
 }
 
 bool UcxRail::arm() {
@@ -237,25 +246,23 @@ std::optional<std::span<std::byte>> UcxRail::place(const FrameHeader& frame) {
 
 ucs_status_t UcxRail::fetch(const FrameHeader& frame, void* descriptor,
                             std::span<std::byte> place) {
-  auto pending = std::make_unique<Fetch>(Fetch{this, frame});
+  Fetch* pending = idle_fetches_.empty() ? &fetches_.emplace_back() : idle_fetches_.back();
+  if (!idle_fetches_.empty()) idle_fetches_.pop_back();
+  *pending = {this, frame};
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   param.cb.recv_am = on_fetched;
-  param.user_data = pending.get();
+  param.user_data = pending;
   const ucs_status_ptr_t request =
       ucp_am_recv_data_nbx(worker_.worker.get(), descriptor, place.data(), place.size(), &param);
-  if (UCS_PTR_IS_PTR(request)) {
-    (void)pending.release();  // fetched() takes it back
-  } else {
-    fetched(pending.release(), UCS_PTR_STATUS(request));
-  }
+  if (!UCS_PTR_IS_PTR(request)) fetched(pending, UCS_PTR_STATUS(request));
   return UCS_INPROGRESS;
 }
 
 void UcxRail::fetched(Fetch* fetch, ucs_status_t status) {
-  const std::unique_ptr<Fetch> done(fetch);
+  idle_fetches_.push_back(fetch);
   // A failed fetch needs no word of its own: lost() tells of the peer.
-  if (status == UCS_OK) outbox_.events.emplace_back(ucx::Arrived{done->frame});
+  if (status == UCS_OK) outbox_.events.emplace_back(ucx::Arrived{fetch->frame});
 }
 
 void UcxRail::on_fetched(void* request, ucs_status_t status, std::size_t, void* fetch) {

@@ -55,7 +55,7 @@ class SendPool {
 
 /// What the endpoints of one rail share. Outlives them.
 struct Outbox {
-  std::deque<Event> events;
+  std::vector<Event> events;
   std::vector<Endpoint*> quiet;  ///< nothing in flight, but a tail to chase
   SendPool sends;
 };
