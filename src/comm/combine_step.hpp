@@ -15,7 +15,7 @@ namespace railwave::comm {
 
 class CombineStep : public Step, public Pending<PhaseReport> {
  public:
-  /// What `arguments` point to is borrowed until the step is over.
+  /// `arguments` and what they point to are borrowed until the step is over.
   CombineStep(Group& group, const CombineArguments& arguments, Status own);
   ~CombineStep() override { let_go(); }
   void end(const Error& error) override;
@@ -31,7 +31,7 @@ class CombineStep : public Step, public Pending<PhaseReport> {
   void fill_context();
   void finish();
 
-  CombineArguments arguments_;
+  const CombineArguments& arguments_;
   std::optional<exec::NodeRows> rows_;
   exec::CombineContext context_;
   std::optional<exec::CombineSource> source_;

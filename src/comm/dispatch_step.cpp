@@ -53,7 +53,7 @@ Result<std::shared_ptr<exec::HandleState>> DispatchStep::plan(
   handle->counts = exec::StepCounts::of(headers, topology.nodes(), lasting);
   auto plan = plan::DispatchPlan::create(
       group().shared_topology_, RailCounts::from_ranks(topology, handle->counts.records, lasting),
-      {arguments_.path, std::move(arguments_.windows), lasting, memory()});
+      {arguments_.path, arguments_.windows, lasting, memory()});
   if (!plan) return fail(std::move(plan).error());
   handle->plan.emplace(*std::move(plan));
   return handle;

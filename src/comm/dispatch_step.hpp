@@ -19,7 +19,7 @@ namespace railwave::comm {
 
 class DispatchStep : public Step, public Pending<Received> {
  public:
-  /// What `arguments` point to is borrowed until the step is over.
+  /// `arguments` and what they point to are borrowed until the step is over.
   DispatchStep(Group& group, const DispatchArguments& arguments, Status own);
   ~DispatchStep() override { let_go(); }
   void end(const Error& error) override;
@@ -40,7 +40,7 @@ class DispatchStep : public Step, public Pending<Received> {
   void count_experts();
   void finish();
 
-  DispatchArguments arguments_;
+  const DispatchArguments& arguments_;
   std::shared_ptr<exec::HandleState> fresh_;  // null when an earlier dispatch is repeated
   std::shared_ptr<const exec::HandleState> handle_;
   std::optional<exec::NodeRows> rows_;

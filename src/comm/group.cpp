@@ -193,13 +193,32 @@ Result<Outcome> Group::run(const Arguments& arguments) {
   }
 }
 
+namespace {
+
+/// A step with arguments of its own, whose caller has gone on. The base that holds them comes
+/// first.
+template <class Arguments>
+struct OwnArguments {
+  Arguments own_arguments;
+};
+template <class Kind, class Arguments>
+class OwningStep : private OwnArguments<Arguments>, public Kind {
+ public:
+  OwningStep(Group& group, const Arguments& arguments, Status own)
+      : OwnArguments<Arguments>{arguments},
+        Kind(group, OwnArguments<Arguments>::own_arguments, std::move(own)) {}
+};
+
+}  // namespace
+
 template <class Outcome, class NewStep, class Arguments>
 Result<Ticket<Outcome>> Group::start(const Arguments& arguments) {
   const Call call(*this);
   RAILWAVE_TRY(call.admitted());
   RAILWAVE_TRY(mover_->be_ready());
   try {
-    auto step = make_kept<NewStep>(memory_, *this, arguments, check(arguments));
+    auto step =
+        make_kept<OwningStep<NewStep, Arguments>>(memory_, *this, arguments, check(arguments));
     mover_->start(*step);  // the ticket waits for it before it goes
     return Ticket<Outcome>(std::move(step));
   } catch (const std::bad_alloc&) {

@@ -34,7 +34,7 @@ auto reject(std::size_t window, NodePair pair, const std::string& reason) {
 
 bool in_range(NodeId node, int nodes) { return node.value >= 0 && node.value < nodes; }
 
-Status check_pairs(const Windows& submitted, int nodes, PairSet& met) {
+Status check_pairs(std::span<const Window> submitted, int nodes, PairSet& met) {
   for (std::size_t w = 0; w < submitted.size(); ++w) {
     for (const NodePair pair : submitted[w]) {
       if (!in_range(pair.source, nodes) || !in_range(pair.destination, nodes)) {
@@ -90,13 +90,13 @@ Windows single_window(int nodes, Memory* memory) {
   return windows;
 }
 
-Result<Windows> checked_windows(const Windows& submitted, const RailCounts& counts,
+Result<Windows> checked_windows(std::span<const Window> submitted, const RailCounts& counts,
                                 Memory* memory) {
   if (submitted.empty()) return single_window(counts.nodes(), memory);
   PairSet met(counts.nodes(), memory);
   RAILWAVE_TRY(check_pairs(submitted, counts.nodes(), met));
   RAILWAVE_TRY(check_covered(counts, met));
-  return Windows(submitted, memory);
+  return Windows(submitted.begin(), submitted.end(), memory);
 }
 
 Windows reversed(const Windows& windows) {

@@ -75,12 +75,25 @@ class UncountedRail final : public railwave::transport::Rail, public railwave::t
   RailSink* sink_ = nullptr;
 };
 
+constexpr int kNodes = 3;
 constexpr int kTopK = 4;
 constexpr int kHidden = 64;
 constexpr int kExperts = 24;
 constexpr int kMostTokens = 40;
 constexpr int kWarmUp = 120;
 constexpr int kSteps = 200;
+
+/// A caller's windows: each pair of nodes by itself.
+railwave::Windows one_by_one() {
+  railwave::Windows windows;
+  for (int s = 0; s < kNodes; ++s) {
+    for (int d = 0; d < kNodes; ++d) {
+      if (s == d) continue;
+      windows.push_back({{railwave::NodeId(s), railwave::NodeId(d)}});
+    }
+  }
+  return windows;
+}
 
 /// What one rank gives and gets, made before anything is counted.
 class Caller {
@@ -94,7 +107,8 @@ class Caller {
         recv_x_(static_cast<std::size_t>(room_ * kHidden)),
         y_(x_.size()),
         idx_(kMostTokens * kTopK),
-        weights_(idx_.size(), 0.5F) {}
+        weights_(idx_.size(), 0.5F),
+        windows_(one_by_one()) {}
 
   /// A dispatch with new routing, its repetition, and a combine of each. At most `most` tokens.
   void step(Path path, int most) {
@@ -107,7 +121,10 @@ class Caller {
     fresh.topk_weights = std::span(weights_).first(fresh.topk_idx.size());
     fresh.path = path;
     fresh.layout = layout_;
+    // The windows are taken over and given back: the caller's own copy of them would be one.
+    if (dice_shared_() % 2 == 0) fresh.windows = std::move(windows_);
     take(group_.dispatch(fresh));
+    if (!fresh.windows.empty()) windows_ = std::move(fresh.windows);
     combine(false);
     railwave::DispatchArguments again = dispatch_arguments();
     again.handle = received_.handle;
@@ -176,12 +193,14 @@ class Caller {
   Communicator& group_;
   RowLayout layout_;
   std::mt19937_64 dice_;
+  std::mt19937_64 dice_shared_;  // the same on every rank
   std::int64_t room_;
   std::vector<std::uint16_t> x_;
   std::vector<std::uint16_t> recv_x_;
   std::vector<std::uint16_t> y_;
   std::vector<std::int64_t> idx_;
   std::vector<float> weights_;
+  railwave::Windows windows_;
   std::int64_t tokens_ = 0;
   railwave::Received received_;
   railwave::Received second_received_;
@@ -222,7 +241,7 @@ struct Steps {
 
 /// Calls of operator new in kSteps steps on all ranks, after a warm-up of steps at least as long.
 std::int64_t allocations_of(const Steps& steps) {
-  const auto topology = Topology::uniform(3, 2, 2).value();
+  const auto topology = Topology::uniform(kNodes, 2, 2).value();
   Meeting meeting(topology.ranks());
   const auto settings = [&](RankId self) {
     CommunicatorOptions options;

@@ -23,7 +23,7 @@ class DispatchPlan {
  public:
   struct Options {
     Path path = Path::Joint;
-    Windows submitted{};  ///< the caller's windows; empty: one window with every pair
+    std::span<const Window> submitted{};  ///< the caller's; empty: one window with every pair
     Memory* memory = std::pmr::get_default_resource();   ///< of the plan: outlives it
     Memory* scratch = std::pmr::get_default_resource();  ///< for what is needed to make it
   };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory_resource>
+#include <span>
 
 #include <railwave/error.hpp>
 #include <railwave/path.hpp>
@@ -19,7 +20,7 @@ Windows single_window(int nodes, Memory* memory = std::pmr::get_default_resource
 /// The caller's windows, or single_window() when `submitted` is empty.
 /// Errors: InvalidArgument{windows} naming the pair: a node out of range, a pair with itself, a
 /// pair twice, a pair with records that is in no window.
-Result<Windows> checked_windows(const Windows& submitted, const RailCounts& counts,
+Result<Windows> checked_windows(std::span<const Window> submitted, const RailCounts& counts,
                                 Memory* memory = std::pmr::get_default_resource());
 
 /// Each pair reversed, the order kept: what combine runs.
