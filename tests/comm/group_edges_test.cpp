@@ -148,4 +148,43 @@ TEST(GroupEdges, ABiasAloneStartsTheSumWhicheverItIs) {
   });
 }
 
+TEST(GroupEdges, AnEarlierOutcomeGivesItsMemoryAndNothingElse) {
+  run_alone(small(RankId(0)), [](RankId, auto& group) {
+    ASSERT_TRUE(group) << to_string(group.error());
+    const std::vector<float> x{1, 2, 3, 4, 5, 6, 7, 8};
+    const std::vector<std::int64_t> idx{0, 0, 0, 0};
+    DispatchArguments in;
+    in.x = x.data();
+    in.tokens = 4;
+    in.hidden = 2;
+    in.dtype = DType::FP32;
+    in.top_k = 1;
+    in.topk_idx = idx;
+    auto first = group->dispatch(in);
+    ASSERT_TRUE(first) << to_string(first.error());
+    const std::byte* const memory = first->storage.data();
+    const railwave::Handle handle = first->handle;
+
+    in.tokens = 2;
+    in.topk_idx = std::span(idx).first(2);
+    in.layout = railwave::RowLayout::ExpertMajor;
+    in.reuse = &*first;
+    const auto second = group->dispatch(in);
+    ASSERT_TRUE(second) << to_string(second.error());
+    EXPECT_EQ(first->rows, 0);
+    EXPECT_EQ(first->x, nullptr);
+    EXPECT_FALSE(first->handle.valid());
+    EXPECT_EQ(second->rows, 2);
+    EXPECT_EQ(second->x, memory);
+    EXPECT_EQ(std::memcmp(second->x, x.data(), 4 * sizeof(float)), 0);
+    EXPECT_TRUE(second->topk_idx.empty());
+    EXPECT_EQ(second->topk_weights, (std::vector<float>{1, 1}));
+    EXPECT_EQ(second->tokens_per_expert, std::vector<std::int64_t>{2});
+    EXPECT_EQ(second->unaligned_tokens_per_expert, std::vector<std::int64_t>{2});
+    EXPECT_EQ(second->expert_offsets, (std::vector<std::int64_t>{0, 2}));
+    EXPECT_EQ(second->report.sent_bytes, std::vector<std::int64_t>{0});
+    EXPECT_EQ(handle.rows(), 4) << "a copy of the handle holds on to it";
+  });
+}
+
 }  // namespace
