@@ -143,7 +143,7 @@ void DispatchPlan::run_stages(Memory* scratch) {
   const auto nodes = static_cast<std::size_t>(topology_->nodes());
   for (std::size_t i = 0; i < amounts.size(); ++i) {
     if (amounts[i].empty()) continue;
-    const auto loads = rail_loads({NodeId(i / nodes), NodeId(i % nodes)}, scratch);
+    const auto loads = loads_of({NodeId(i / nodes), NodeId(i % nodes)}, scratch);
     const auto split = split_over_stages({loads.begin(), loads.end()}, amounts[i]);
     sent_loads_.insert(sent_loads_.end(), split.begin(), split.end());
   }
@@ -188,7 +188,7 @@ SliceAssignment DispatchPlan::slice(NodePair pair, Memory* memory) const {
   return keep_home_rails(*topology_, counts_, pair, start_[index_of(pair)], memory);
 }
 
-std::pmr::vector<std::int64_t> DispatchPlan::rail_loads(NodePair pair, Memory* memory) const {
+std::pmr::vector<std::int64_t> DispatchPlan::loads_of(NodePair pair, Memory* memory) const {
   if (!sprayed_.empty()) return {sprayed_[index_of(pair)].load, memory};
   if (balances(path_)) return quotas(pair, memory);
   return home_rail_loads(*topology_, counts_, pair, start_[index_of(pair)], memory);
@@ -202,7 +202,7 @@ std::pmr::vector<std::int64_t> DispatchPlan::rail_loads(NodePair pair, std::size
   if (found == windows.end() || *found != window) {
     return std::pmr::vector<std::int64_t>(rails, 0, memory);
   }
-  if (sent_loads_.empty()) return rail_loads(pair, memory);
+  if (sent_loads_.empty()) return loads_of(pair, memory);
   const std::size_t send =
       first_send_[index_of(pair)] + static_cast<std::size_t>(found - windows.begin());
   const auto row = std::span(sent_loads_).subspan(send * rails, rails);

@@ -15,7 +15,7 @@ using Loads = std::pmr::vector<std::int64_t>;
 NodePair pair(int s, int d) { return {NodeId(s), NodeId(d)}; }
 
 /// Rails of 50, 50, 25 and 50 Mbit/s, in bytes/s.
-const Loads kSlowThird{6'250'000, 6'250'000, 3'125'000, 6'250'000};
+const std::vector<std::int64_t> kSlowThird{6'250'000, 6'250'000, 3'125'000, 6'250'000};
 
 Topology::Options slow_third(int nodes) {
   Topology::Options options;

@@ -48,8 +48,9 @@ class DispatchPlan {
   [[nodiscard]] SliceAssignment slice(NodePair pair,
                                       Memory* memory = std::pmr::get_default_resource()) const;
   /// Records per egress rail of the pair, [R]; cheaper than slice().
-  [[nodiscard]] std::pmr::vector<std::int64_t> rail_loads(
-      NodePair pair, Memory* memory = std::pmr::get_default_resource()) const;
+  [[nodiscard]] std::pmr::vector<std::int64_t> rail_loads(NodePair pair) const {
+    return loads_of(pair, std::pmr::get_default_resource());
+  }
   /// The part of them that goes in one window, [R]; zeros where the pair does not send in it. On
   /// each rail the slots of slice(pair).by_rail go to the pair's windows in ascending order: the
   /// first window's records have the slots 0..load-1, the next one's follow.
@@ -59,6 +60,7 @@ class DispatchPlan {
  private:
   DispatchPlan(std::shared_ptr<const Topology> topology, RailCounts counts, Memory* memory);
   [[nodiscard]] std::size_t index_of(NodePair pair) const;
+  [[nodiscard]] std::pmr::vector<std::int64_t> loads_of(NodePair pair, Memory* memory) const;
   [[nodiscard]] std::pmr::vector<std::int64_t> quotas(NodePair pair, Memory* memory) const;
   void weigh(Memory* scratch);
   void run_stages(Memory* scratch);
