@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <random>
 #include <span>
 #include <string>
@@ -108,13 +109,15 @@ class Caller {
         y_(x_.size()),
         idx_(kMostTokens * kTopK),
         weights_(idx_.size(), 0.5F),
+        weights_back_(idx_.size()),
         windows_(one_by_one()) {}
 
   /// A dispatch with new routing, its repetition, and a combine of each. At most `most` tokens.
   void step(Path path, int most) {
     tokens_ = static_cast<std::int64_t>(dice_() % static_cast<std::uint64_t>(most + 1));
-    for (std::int64_t& expert : idx_)
+    for (std::int64_t& expert : idx_) {
       expert = static_cast<std::int64_t>(dice_() % (kExperts + 1)) - 1;
+    }
     railwave::DispatchArguments fresh = dispatch_arguments();
     fresh.top_k = kTopK;
     fresh.topk_idx = std::span(idx_).first(static_cast<std::size_t>(tokens_ * kTopK));
@@ -175,8 +178,13 @@ class Caller {
     in.rows = received_.rows;
     in.hidden = kHidden;
     in.out = std::as_writable_bytes(std::span(y_));
-    in.apply_weights = with_weights && layout_ == RowLayout::ExpertMajor;
-    if (in.apply_weights) in.topk_weights = received_.topk_weights;
+    if (with_weights) {
+      in.apply_weights = layout_ == RowLayout::ExpertMajor;
+      in.return_weights = true;
+      in.topk_weights = received_.topk_weights;
+      in.out_topk_weights =
+          std::span(weights_back_).first(static_cast<std::size_t>(tokens_ * kTopK));
+    }
     in.reuse = &report_;
     return in;
   }
@@ -200,6 +208,7 @@ class Caller {
   std::vector<std::uint16_t> y_;
   std::vector<std::int64_t> idx_;
   std::vector<float> weights_;
+  std::vector<float> weights_back_;
   railwave::Windows windows_;
   std::int64_t tokens_ = 0;
   railwave::Received received_;
@@ -239,22 +248,21 @@ struct Steps {
   Step step;
 };
 
+CommunicatorOptions options_of(RankId self, int ranks, int phases) {
+  CommunicatorOptions options;
+  options.self = self;
+  options.max_tokens_per_rank = kMostTokens;
+  options.max_recv_rows = ranks * kMostTokens * kTopK;
+  options.max_hidden = kHidden;
+  options.max_top_k = kTopK;
+  options.phases_in_flight = phases;
+  return options;
+}
+
 /// Calls of operator new in kSteps steps on all ranks, after a warm-up of steps at least as long.
 std::int64_t allocations_of(const Steps& steps) {
   const auto topology = Topology::uniform(kNodes, 2, 2).value();
   Meeting meeting(topology.ranks());
-  const auto settings = [&](RankId self) {
-    CommunicatorOptions options;
-    options.self = self;
-    options.max_tokens_per_rank = kMostTokens;
-    options.max_recv_rows = topology.ranks() * kMostTokens * kTopK;
-    options.max_hidden = kHidden;
-    options.max_top_k = kTopK;
-    options.phases_in_flight = steps.phases;
-    options.deadlines = {std::chrono::seconds(10), std::chrono::seconds(20),
-                         std::chrono::seconds(20)};
-    return options;
-  };
   std::int64_t total = 0;
   world::Options world;
   world.wrap = [](std::unique_ptr<railwave::transport::Rail> rail) {
@@ -263,7 +271,7 @@ std::int64_t allocations_of(const Steps& steps) {
   world::run(
       topology,
       [&](RankId) { return railwave::Placement::contiguous(kExperts, topology.ranks()).value(); },
-      settings,
+      [&](RankId self) { return options_of(self, topology.ranks(), steps.phases); },
       [&](RankId self, auto& group) {
         ASSERT_TRUE(group) << to_string(group.error());
         Caller caller(*group, self, topology.ranks(), steps.layout);
@@ -286,17 +294,18 @@ std::int64_t allocations_of(const Steps& steps) {
 }
 
 TEST(Allocations, AreCounted) {
+  constexpr std::align_val_t kLine{64};
   counted_new::start();
-  std::vector<int> some(100);
-  some.push_back(1);
-  const auto other = std::make_unique<std::string>(1000, 'x');
+  // Calls by name, which no compiler leaves out.
+  ::operator delete(::operator new(8));
+  ::operator delete(::operator new(8, std::nothrow));
+  ::operator delete[](::operator new[](8));
+  ::operator delete(::operator new(64, kLine), kLine);
   {
     const Outside rail;
-    const std::vector<int> more(100);
-    EXPECT_EQ(more.size(), 100U);
+    ::operator delete(::operator new(8));
     const Inside library;
-    const std::vector<int> again(100);
-    EXPECT_EQ(again.size(), 100U);
+    ::operator delete(::operator new(8));
   }
   EXPECT_EQ(counted_new::stop(), 5);
 }

@@ -61,7 +61,6 @@ std::int64_t stop() {
 
 }  // namespace counted_new
 
-// The standard library builds the forms for arrays on these.
 void* operator new(std::size_t bytes) { return taken_or_throw(bytes, kUsual); }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   return taken(bytes, kUsual);
@@ -74,5 +73,24 @@ void* operator new(std::size_t bytes, std::align_val_t alignment, const std::not
 }
 void operator delete(void* at) noexcept { std::free(at); }
 void operator delete(void* at, std::size_t) noexcept { std::free(at); }
+void operator delete(void* at, const std::nothrow_t&) noexcept { std::free(at); }
 void operator delete(void* at, std::align_val_t) noexcept { std::free(at); }
 void operator delete(void* at, std::size_t, std::align_val_t) noexcept { std::free(at); }
+
+// The sanitizers have their own forms for arrays.
+void* operator new[](std::size_t bytes) { return ::operator new(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t& no) noexcept {
+  return ::operator new(bytes, no);
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return ::operator new(bytes, alignment);
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment,
+                     const std::nothrow_t& no) noexcept {
+  return ::operator new(bytes, alignment, no);
+}
+void operator delete[](void* at) noexcept { std::free(at); }
+void operator delete[](void* at, std::size_t) noexcept { std::free(at); }
+void operator delete[](void* at, const std::nothrow_t&) noexcept { std::free(at); }
+void operator delete[](void* at, std::align_val_t) noexcept { std::free(at); }
+void operator delete[](void* at, std::size_t, std::align_val_t) noexcept { std::free(at); }
