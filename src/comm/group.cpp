@@ -149,9 +149,8 @@ Status Group::connect(Deadline deadline) {
 
 Group::~Group() {
   if (!mover_) return;  // it was not built: there is nobody to say farewell to
-  const auto ended = mover_->ended();
-  mover_.reset();
-  if (!ended) leave();
+  mover_->stop();
+  if (!mover_->ended()) leave();
 }
 
 void Group::leave() {

@@ -14,7 +14,9 @@ namespace railwave::comm {
 StepMover::StepMover(exec::RankEngine& engine, int phases)
     : engine_(engine), phases_(static_cast<std::uint64_t>(phases)) {}
 
-StepMover::~StepMover() {
+StepMover::~StepMover() { stop(); }
+
+void StepMover::stop() {
   {
     const std::lock_guard lock(mutex_);
     leaving_ = true;

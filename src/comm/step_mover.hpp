@@ -27,7 +27,6 @@ class StepMover {
  public:
   /// `phases`: steps that may be under way at once.
   StepMover(exec::RankEngine& engine, int phases);
-  /// Waits for all steps.
   ~StepMover();
   StepMover(const StepMover&) = delete;
   StepMover& operator=(const StepMover&) = delete;
@@ -38,6 +37,8 @@ class StepMover {
   Status be_ready();
   /// Returns at once. REQUIRES: be_ready(); the step stays until it is over.
   void start(Step& step);
+  /// Waits for all steps. Nothing may be asked for afterwards.
+  void stop();
   /// The error that has ended the group.
   [[nodiscard]] std::optional<Error> ended() const;
   /// Notes an error that ends the group.
