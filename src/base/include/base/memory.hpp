@@ -16,7 +16,9 @@ using Memory = std::pmr::memory_resource;
 /// Keeps what comes back until it goes itself. Sizes are powers of two; where none of the size is
 /// left, a block of up to four times as much serves, so that sizes that vary find blocks soon.
 /// What came from it must be back before it goes: share it (make_kept) with what may outlive its
-/// owner. Threads: any.
+/// owner. Under AddressSanitizer nothing is kept, so that it sees uses of what is gone.
+/// std::pmr's pools would do but for blocks beyond 4 MiB, which they take from the system each
+/// time. Threads: any.
 class KeptMemory final : public Memory {
  public:
   KeptMemory() = default;
