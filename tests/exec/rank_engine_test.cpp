@@ -149,11 +149,11 @@ TEST_F(RankEngineTest, HandsFramesOfSeveralOpenStepsToTheirHandlers) {
 }
 
 TEST_F(RankEngineTest, IsWokenFromASleepByAnyThread) {
-  std::thread waker([this] {
+  const auto begin = railwave::Clock::now();  // before the thread's 20 ms begin
+  std::jthread waker([this] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     receiver_.wake();
   });
-  const auto begin = railwave::Clock::now();
   for (bool woken = false; !woken;) {
     const Result<bool> expired = receiver_.sleep_until(in_ms(20'000));
     ASSERT_TRUE(expired);
