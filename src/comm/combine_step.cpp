@@ -15,7 +15,7 @@ using exec::RowShape;
 using exec::StepHeader;
 
 CombineStep::CombineStep(Group& group, const CombineArguments& arguments, Status own)
-    : Step(group, own, Operation::Combine), arguments_(arguments) {
+    : StepOf(group, own, Operation::Combine), arguments_(arguments) {
   if (own) Group::describe(arguments, header());
   if (arguments.reuse != nullptr) report_ = blank_report(*arguments.reuse);
 }
@@ -89,11 +89,6 @@ void CombineStep::finish() {
   report_.total_s = watch().total();
   let_go();
   set(std::move(report_));
-}
-
-void CombineStep::end(const Error& error) {
-  let_go();
-  set(fail(error));
 }
 
 }  // namespace railwave::comm

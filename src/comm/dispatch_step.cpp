@@ -19,7 +19,7 @@ using exec::RowShape;
 using exec::StepHeader;
 
 DispatchStep::DispatchStep(Group& group, const DispatchArguments& arguments, Status own)
-    : Step(group, own, Operation::Dispatch), arguments_(arguments), places_(memory()) {
+    : StepOf(group, own, Operation::Dispatch), arguments_(arguments), places_(memory()) {
   if (own) group.describe(arguments, header());
   if (arguments.reuse != nullptr) received_ = blank_result(*arguments.reuse);
 }
@@ -165,11 +165,6 @@ void DispatchStep::finish() {
   report.total_s = watch().total();
   let_go();
   set(std::move(received_));
-}
-
-void DispatchStep::end(const Error& error) {
-  let_go();
-  set(fail(error));
 }
 
 }  // namespace railwave::comm

@@ -8,7 +8,6 @@
 
 #include <railwave/communicator.hpp>
 
-#include "comm/pending.hpp"
 #include "exec/dispatch.hpp"
 #include "exec/dispatch_reader.hpp"
 #include "exec/handle_state.hpp"
@@ -17,15 +16,12 @@
 
 namespace railwave::comm {
 
-class DispatchStep : public Step, public Pending<Received> {
+class DispatchStep : public StepOf<Received> {
  public:
   /// `arguments` and what they point to are borrowed until the step is over.
   DispatchStep(Group& group, const DispatchArguments& arguments, Status own);
   ~DispatchStep() override { let_go(); }
-  void end(const Error& error) override;
   [[nodiscard]] const char* name() const override { return "dispatch"; }
-  void complete() override { completion().complete(); }
-  void wait() override { completion().wait(); }
 
  private:
   void begun() override;

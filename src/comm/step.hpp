@@ -8,7 +8,9 @@
 #include <railwave/error.hpp>
 
 #include "base/event_loop.hpp"
+#include "base/fail.hpp"
 #include "base/memory.hpp"
+#include "comm/pending.hpp"
 #include "exec/header_exchange.hpp"
 #include "exec/phase.hpp"
 #include "exec/step_header.hpp"
@@ -87,6 +89,21 @@ class Step {
   Deadline deadline_{};
   Deadline alarm_{};
   std::shared_ptr<exec::Phase> phase_;
+};
+
+/// A step and where its outcome goes.
+template <class Outcome>
+class StepOf : public Step, public Pending<Outcome> {
+ public:
+  void end(const Error& error) final {
+    this->let_go();
+    this->set(fail(error));
+  }
+  void complete() final { this->completion().complete(); }
+  void wait() final { this->completion().wait(); }
+
+ protected:
+  using Step::Step;
 };
 
 }  // namespace railwave::comm

@@ -83,19 +83,12 @@ Result<DispatchArguments> arguments_of(const railwave_dispatch_config* given) {
   return out;
 }
 
-namespace {
-
-Status run(railwave_group& group, const DispatchArguments& arguments, railwave_received* out) {
-  auto received = group.value.dispatch(arguments);
-  if (!received) return fail(std::move(received).error());
-  out->value = *std::move(received);
-  out->tokens = arguments.tokens;
-  out->top_k = arguments.top_k;
-  out->rails = group.rails;
-  return {};
+DispatchSizes sizes_of(const railwave_group& group, const railwave_dispatch_config& config,
+                       const DispatchArguments& arguments) {
+  const bool repeated = arguments.handle.valid();
+  return {arguments.tokens, repeated ? config.handle->top_k : arguments.top_k, group.rails};
 }
 
-}  // namespace
 }  // namespace railwave::c_api
 
 using namespace railwave;
@@ -104,15 +97,13 @@ railwave_result railwave_dispatch(railwave_group* group, const railwave_dispatch
                                   railwave_received** out) {
   if (out != nullptr) *out = nullptr;
   return c_api::call_step(group, [&]() -> Status {
-    auto arguments = c_api::arguments_of(config);
-    if (arguments && out == nullptr) {
-      arguments = fail(ErrorCode::InvalidArgument, "out", "it is NULL");
-    }
+    const auto arguments = c_api::with_out(c_api::arguments_of(config), out);
     if (!arguments) return c_api::take_part(arguments.error(), group->value.dispatch({}));
     auto received = std::make_unique<railwave_received>();
-    RAILWAVE_TRY(c_api::run(*group, *arguments, received.get()));
-    // A repeated dispatch has the slots of the handle.
-    if (arguments->handle.valid()) received->top_k = config->handle->top_k;
+    auto outcome = group->value.dispatch(*arguments);
+    if (!outcome) return fail(std::move(outcome).error());
+    received->value = *std::move(outcome);
+    received->sizes = c_api::sizes_of(*group, *config, *arguments);
     *out = received.release();
     return {};
   });

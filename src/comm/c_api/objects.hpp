@@ -39,20 +39,27 @@ struct railwave_handle {
   std::int64_t top_k = 0;
 };
 
-struct railwave_received {
-  railwave::Received value;
+namespace railwave::c_api {
+
+/// What a dispatch leaves for those who ask about its result.
+struct DispatchSizes {
   std::int64_t tokens = 0;
   std::int64_t top_k = 0;
   int rails = 0;
+};
+
+}  // namespace railwave::c_api
+
+struct railwave_received {
+  railwave::Received value;
+  railwave::c_api::DispatchSizes sizes;
 };
 
 /// Of a dispatch or of a combine.
 struct railwave_ticket {
   railwave::Ticket<railwave::Received> dispatch;
   railwave::Ticket<railwave::PhaseReport> combine;
-  std::int64_t tokens = 0;
-  std::int64_t top_k = 0;
-  int rails = 0;
+  railwave::c_api::DispatchSizes sizes;  // of a combine `rails` alone
 };
 
 namespace railwave::c_api {

@@ -81,7 +81,7 @@ railwave_result railwave_received_report(const railwave_received* received,
                                          railwave_phase_report* report) {
   return call([&]() -> Status {
     RAILWAVE_TRY(check_not_null(received, "received"));
-    return c_api::write_report(received->value.report, received->rails, report);
+    return c_api::write_report(received->value.report, received->sizes.rails, report);
   });
 }
 
@@ -90,7 +90,8 @@ railwave_result railwave_received_handle(const railwave_received* received, rail
     RAILWAVE_TRY(check_not_null(out, "out"));
     *out = nullptr;
     RAILWAVE_TRY(check_not_null(received, "received"));
-    *out = new railwave_handle{received->value.handle, received->tokens, received->top_k};
+    *out =
+        new railwave_handle{received->value.handle, received->sizes.tokens, received->sizes.top_k};
     return {};
   });
 }

@@ -62,6 +62,17 @@ railwave_result call_step(railwave_group* group, Body&& body) noexcept {
 Result<DispatchArguments> arguments_of(const railwave_dispatch_config* given);
 Result<CombineArguments> arguments_of(const railwave_combine_config* given);
 
+/// The arguments, unless there is nowhere to put what comes out. Errors: InvalidArgument.
+template <class Arguments>
+Result<Arguments> with_out(Result<Arguments> arguments, const void* out) {
+  if (arguments && out == nullptr) return fail(ErrorCode::InvalidArgument, "out", "it is NULL");
+  return arguments;
+}
+
+/// Of a dispatch by this config and its arguments. A repeated one has the slots of the handle.
+DispatchSizes sizes_of(const railwave_group& group, const railwave_dispatch_config& config,
+                       const DispatchArguments& arguments);
+
 /// Errors: InvalidArgument.
 Status write_report(const PhaseReport& report, int rails, railwave_phase_report* out);
 /// Errors: InvalidArgument for a report that can not be written; NULL is none.

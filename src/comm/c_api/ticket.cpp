@@ -11,15 +11,6 @@
 namespace railwave::c_api {
 namespace {
 
-std::unique_ptr<railwave_ticket> ticket_of(const railwave_group& group,
-                                           const DispatchArguments& arguments) {
-  auto ticket = std::make_unique<railwave_ticket>();
-  ticket->tokens = arguments.tokens;
-  ticket->top_k = arguments.top_k;
-  ticket->rails = group.rails;
-  return ticket;
-}
-
 /// The outcome of `ticket`, waiting for at most `timeout_ms`, less than 0: for as long as it takes.
 template <class Outcome>
 Result<Outcome> outcome_of(Ticket<Outcome>& ticket, std::int64_t timeout_ms) {
@@ -40,14 +31,10 @@ railwave_result railwave_dispatch_async(railwave_group* group,
                                         railwave_ticket** out) {
   if (out != nullptr) *out = nullptr;
   return c_api::call_step(group, [&]() -> Status {
-    auto arguments = c_api::arguments_of(config);
-    if (arguments && out == nullptr) {
-      arguments = fail(ErrorCode::InvalidArgument, "out", "it is NULL");
-    }
+    const auto arguments = c_api::with_out(c_api::arguments_of(config), out);
     if (!arguments) return c_api::take_part(arguments.error(), group->value.dispatch({}));
-    auto ticket = c_api::ticket_of(*group, *arguments);
-    // A repeated dispatch has the slots of the handle.
-    if (arguments->handle.valid()) ticket->top_k = config->handle->top_k;
+    auto ticket = std::make_unique<railwave_ticket>();
+    ticket->sizes = c_api::sizes_of(*group, *config, *arguments);
     auto started = group->value.dispatch_async(*arguments);
     if (!started) return fail(std::move(started).error());
     ticket->dispatch = std::move(*started);
@@ -60,12 +47,10 @@ railwave_result railwave_combine_async(railwave_group* group, const railwave_com
                                        railwave_ticket** out) {
   if (out != nullptr) *out = nullptr;
   return c_api::call_step(group, [&]() -> Status {
-    auto arguments = c_api::arguments_of(config);
-    if (arguments && out == nullptr) {
-      arguments = fail(ErrorCode::InvalidArgument, "out", "it is NULL");
-    }
+    const auto arguments = c_api::with_out(c_api::arguments_of(config), out);
     if (!arguments) return c_api::take_part(arguments.error(), group->value.combine({}));
-    auto ticket = c_api::ticket_of(*group, {});
+    auto ticket = std::make_unique<railwave_ticket>();
+    ticket->sizes.rails = group->rails;
     auto started = group->value.combine_async(*arguments);
     if (!started) return fail(std::move(started).error());
     ticket->combine = std::move(*started);
@@ -88,9 +73,7 @@ railwave_result railwave_ticket_received(railwave_ticket* ticket, int64_t timeou
     auto outcome = c_api::outcome_of(ticket->dispatch, timeout_ms);
     if (!outcome) return fail(std::move(outcome).error());
     received->value = *std::move(outcome);
-    received->tokens = ticket->tokens;
-    received->top_k = ticket->top_k;
-    received->rails = ticket->rails;
+    received->sizes = ticket->sizes;
     *out = received.release();
     return {};
   });
@@ -104,7 +87,7 @@ railwave_result railwave_ticket_combined(railwave_ticket* ticket, int64_t timeou
     const auto seen = c_api::outcome_of(ticket->combine, timeout_ms);
     if (!seen) return fail(seen.error());
     if (report == nullptr) return {};
-    return c_api::write_report(*seen, ticket->rails, report);
+    return c_api::write_report(*seen, ticket->sizes.rails, report);
   });
 }
 
