@@ -22,6 +22,7 @@
 #include "path_groups.hpp"
 #include "phase_start.hpp"
 #include "report/environment.hpp"
+#include "run_environment.hpp"
 #include "testbed/cluster_spec.hpp"
 #include "workload/random_routing.hpp"
 
@@ -216,14 +217,11 @@ Status Rank::run() {
 }
 
 Result<int> run(const Options& options) {
-  const auto inside = testbed::cluster_from_environment();
-  if (!inside) return fail(inside.error());
-  if (!*inside) {
-    return fail(ErrorCode::InvalidArgument, "RAILWAVE_CLUSTER",
-                "run it on the ranks of a cluster: railwave emulate --nodes 4 --ranks-per-node 1 "
-                "--rails 1 --rate 16gbit --burst 8mb --buffer 64mb -- packing");
-  }
-  const auto topology = Topology::create(testbed::topology_options(**inside));
+  const auto spec = cli::cluster_of_this_rank(
+      "railwave emulate --nodes 4 --ranks-per-node 1 --rails 1 --rate 16gbit --burst 8mb "
+      "--buffer 64mb -- packing");
+  if (!spec) return fail(spec.error());
+  const auto topology = Topology::create(testbed::topology_options(*spec));
   if (!topology) return fail(topology.error());
   Rank rank(options, *topology);
   RAILWAVE_TRY(rank.connect());

@@ -2,8 +2,21 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/fail.hpp"
 
 namespace railwave::cli {
+
+Result<testbed::ClusterSpec> cluster_of_this_rank(const char* command) {
+  auto spec = testbed::cluster_from_environment();
+  if (!spec) return fail(std::move(spec).error());
+  if (*spec) return **std::move(spec);
+  return fail(ErrorCode::InvalidArgument, "RAILWAVE_CLUSTER",
+              fmt::format("this runs on the ranks of an emulated cluster: {}", command));
+}
 
 report::ClusterFacts cluster_facts(const testbed::ClusterSpec& spec) {
   report::ClusterFacts out;

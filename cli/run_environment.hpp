@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <railwave/error.hpp>
 #include <railwave/topology.hpp>
 
 #include "report/environment.hpp"
@@ -13,6 +14,10 @@ namespace railwave::cli {
 
 /// The launcher's gate for the ranks: "share lone_time".
 constexpr const char* kGateVariable = "RAILWAVE_GATE";
+
+/// The emulated cluster of which this process is a rank. Errors: InvalidArgument, which tells to
+/// run `command`, when it is none.
+Result<testbed::ClusterSpec> cluster_of_this_rank(const char* command);
 
 report::ClusterFacts cluster_facts(const testbed::ClusterSpec& spec);
 /// With the cluster's congestion control and the launcher's gate.

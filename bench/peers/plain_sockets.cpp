@@ -33,6 +33,7 @@
 #include "replay_options.hpp"
 #include "replay_workload.hpp"
 #include "report/quantiles.hpp"
+#include "run_environment.hpp"
 #include "testbed/cluster_spec.hpp"
 
 namespace railwave::bench {
@@ -295,18 +296,13 @@ Result<int> Peer::run() {
 Result<int> run(const cli::ReplayOptions& options) {
   auto request = cli::understand(options);
   if (!request) return fail(std::move(request).error());
-  auto spec = testbed::cluster_from_environment();
+  auto spec = cli::cluster_of_this_rank("railwave emulate -- plain_sockets ...");
   if (!spec) return fail(std::move(spec).error());
-  if (!*spec) {
-    return fail(ErrorCode::InvalidArgument, "RAILWAVE_CLUSTER",
-                "run this on an emulated cluster: railwave emulate -- plain_sockets ...");
-  }
-  auto topology = Topology::create(testbed::topology_options(**spec));
+  auto topology = Topology::create(testbed::topology_options(*spec));
   if (!topology) return fail(std::move(topology).error());
   auto work = cli::make_workload(options, *request, *topology);
   if (!work) return fail(std::move(work).error());
-  Peer peer(options, *std::move(request), **std::move(spec), *std::move(topology),
-            *std::move(work));
+  Peer peer(options, *std::move(request), *std::move(spec), *std::move(topology), *std::move(work));
   return peer.run();
 }
 
