@@ -208,7 +208,9 @@ class Communicator {
 
   /// A buffer of `bytes` bytes out of options.shared_bytes that the node's ranks read in place:
   /// rows and scales of dispatch and combine that lie in it are copied once, by who wants them. A
-  /// call ends when the neighbours have read them. Errors: ResourceExhausted with need and have.
+  /// call ends when the neighbours have read them; one that fails gives them back at once, and
+  /// neighbours that were still reading fail, too (PeerFailed). Errors: ResourceExhausted with need
+  /// and have.
   /// Threads: any.
   Result<SharedBuffer> allocate(std::int64_t bytes);
 

@@ -45,7 +45,6 @@ void CombineStep::fill_context() {
   context_.engine = group().engine_.get();
   context_.handle = &handle;
   context_.counts = &handle.counts;
-  context_.rows = &*rows_;
   context_.shape = exec::ChunkShape::of(
       arguments_.return_weights ? exec::weights_meta_bytes(handle.top_k) : 0,
       RowShape::of(arguments_.dtype, arguments_.hidden).bytes(), group().limits_.chunk_bytes);
@@ -58,12 +57,11 @@ void CombineStep::fill_context() {
 
 Status CombineStep::agreed(const std::vector<StepHeader>&) {
   report_.header_s = watch().lap();
-  rows_.emplace(expert_rows());
+  context_.rows = &make_rows(expert_rows());
   fill_context();
   exec::publish_rows(context_);
   report_.pack_s = watch().lap();
-  exec::Phase& phase =
-      make_phase(Operation::Combine, *context_.handle->plan, *rows_, context_.shape);
+  exec::Phase& phase = make_phase(*context_.handle->plan, context_.shape);
   source_.emplace(context_);
   reader_.emplace(
       context_, phase,

@@ -7,7 +7,6 @@
 #include <railwave/communicator.hpp>
 
 #include "exec/combine.hpp"
-#include "exec/own_rows.hpp"
 #include "step.hpp"
 
 namespace railwave::comm {
@@ -28,7 +27,6 @@ class CombineStep : public StepOf<PhaseReport> {
   void finish();
 
   const CombineArguments& arguments_;
-  std::optional<exec::NodeRows> rows_;
   exec::CombineContext context_;
   std::optional<exec::CombineSource> source_;
   std::optional<exec::CombineReader> reader_;

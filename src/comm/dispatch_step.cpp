@@ -77,7 +77,6 @@ void DispatchStep::fill_context() {
   context_.placement = &group().placement_;
   context_.plan = &*handle_->plan;
   context_.counts = &handle_->counts;
-  context_.rows = &*rows_;
   context_.row_shape = RowShape::of(arguments_.dtype, arguments_.hidden);
   context_.shape = exec::ChunkShape::of(exec::record_meta_bytes(handle_->top_k),
                                         context_.row_shape.bytes(), group().limits_.chunk_bytes);
@@ -96,13 +95,13 @@ Status DispatchStep::agreed(const std::vector<StepHeader>& headers) {
   handle_ = fresh_ ? fresh_ : arguments_.handle.state_;
   received_.report.plan_s = watch().lap();
 
-  rows_.emplace(own_rows());
+  context_.rows = &make_rows(own_rows());
   fill_context();
   places_ = exec::own_places(context_);
   exec::publish_tokens(context_, places_);
   pack_s_ += watch().lap();
 
-  exec::Phase& phase = make_phase(Operation::Dispatch, *context_.plan, *rows_, context_.shape);
+  exec::Phase& phase = make_phase(*context_.plan, context_.shape);
   source_.emplace(context_);
   reader_.emplace(exec::DispatchReader::Setup{&context_, &phase, handle_.get(), fresh_.get(),
                                               [this](std::int64_t n) { return make_room(n); }});

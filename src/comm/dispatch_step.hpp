@@ -11,7 +11,6 @@
 #include "exec/dispatch.hpp"
 #include "exec/dispatch_reader.hpp"
 #include "exec/handle_state.hpp"
-#include "exec/own_rows.hpp"
 #include "step.hpp"
 
 namespace railwave::comm {
@@ -39,7 +38,6 @@ class DispatchStep : public StepOf<Received> {
   const DispatchArguments& arguments_;
   std::shared_ptr<exec::HandleState> fresh_;  // null when an earlier dispatch is repeated
   std::shared_ptr<const exec::HandleState> handle_;
-  std::optional<exec::NodeRows> rows_;
   exec::DispatchContext context_;
   exec::OwnPlaces places_;
   std::optional<exec::DispatchSource> source_;

@@ -70,16 +70,15 @@ Status Step::alarm() {
   return {};
 }
 
-exec::Phase& Step::make_phase(exec::Operation operation, const plan::DispatchPlan& plan,
-                              exec::NodeRows& rows, const exec::ChunkShape& shape) {
+exec::Phase& Step::make_phase(const plan::DispatchPlan& plan, const exec::ChunkShape& shape) {
   exec::PhaseSetup setup;
   setup.engine = group_.engine_.get();
   setup.plan = &plan;
-  setup.operation = operation;
+  setup.operation = header_.operation;
   setup.step = number();
   setup.shape = shape;
   setup.maps = group_.maps_;
-  setup.rows = &rows;
+  setup.rows = &*rows_;
   setup.slots = group_.slots_.get();
   setup.policy =
       uses_waves(plan.path()) ? group_.options_.wave_start : group_.options_.window_start;
@@ -96,6 +95,11 @@ exec::Phase& Step::make_phase(exec::Operation operation, const plan::DispatchPla
 void Step::let_go() {
   if (phase_) phase_->retire();
   phase_.reset();
+}
+
+void Step::break_off() {
+  if (rows_) rows_->revoke();
+  let_go();
 }
 
 }  // namespace railwave::comm

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <railwave/error.hpp>
@@ -12,6 +13,7 @@
 #include "base/memory.hpp"
 #include "comm/pending.hpp"
 #include "exec/header_exchange.hpp"
+#include "exec/own_rows.hpp"
 #include "exec/phase.hpp"
 #include "exec/step_header.hpp"
 #include "stopwatch.hpp"
@@ -69,13 +71,16 @@ class Step {
   /// For what the step needs while it lasts.
   [[nodiscard]] Memory* memory() { return &memory_; }
   [[nodiscard]] Stopwatch& watch() { return watch_; }
+  /// The rows that the caller lends. REQUIRES: once, in agreed(), before make_phase().
+  exec::NodeRows& make_rows(const exec::NodeRows::Setup& setup) { return rows_.emplace(setup); }
   /// Makes the phase that move() moves. REQUIRES: once, in agreed().
-  exec::Phase& make_phase(exec::Operation operation, const plan::DispatchPlan& plan,
-                          exec::NodeRows& rows, const exec::ChunkShape& shape);
+  exec::Phase& make_phase(const plan::DispatchPlan& plan, const exec::ChunkShape& shape);
   [[nodiscard]] exec::Phase& phase() { return *phase_; }
   /// Nothing that the caller lent is looked at any more. REQUIRES: called before what it points to
   /// goes.
   void let_go();
+  /// As let_go(), in the middle: neighbours may still look.
+  void break_off();
 
  private:
   enum class State { Waiting, Headers, Moving };
@@ -88,6 +93,7 @@ class Step {
   Stopwatch watch_;
   Deadline deadline_{};
   Deadline alarm_{};
+  std::optional<exec::NodeRows> rows_;
   std::shared_ptr<exec::Phase> phase_;
 };
 
@@ -96,7 +102,7 @@ template <class Outcome>
 class StepOf : public Step, public Pending<Outcome> {
  public:
   void end(const Error& error) final {
-    this->let_go();
+    this->break_off();
     this->set(fail(error));
   }
   void complete() final { this->completion().complete(); }

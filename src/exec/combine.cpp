@@ -80,8 +80,8 @@ bool CombineSource::ready(const Stream& stream, std::int64_t first, std::int64_t
                   static_cast<std::size_t>(first + count));
 }
 
-void CombineSource::pack(const Stream& stream, std::int64_t first, std::int64_t count,
-                         std::byte* out) {
+Status CombineSource::pack(const Stream& stream, std::int64_t first, std::int64_t count,
+                           std::byte* out) {
   const auto begin = Clock::now();
   const RowRefs& rows = rows_of(stream);
   std::byte* row = out + count * context_.shape.meta_bytes;
@@ -93,6 +93,7 @@ void CombineSource::pack(const Stream& stream, std::int64_t first, std::int64_t 
     }
   }
   seconds_ += seconds_since(begin);
+  return context_.rows->check_lent();
 }
 
 std::span<const RecordOwner> CombineSource::owners_of(const Stream& stream) {

@@ -79,8 +79,8 @@ bool DispatchSource::ready(const Stream& stream, std::int64_t first, std::int64_
                      [&](const RecordOwner& owner) { return context_.rows->here(owner.local); });
 }
 
-void DispatchSource::pack(const Stream& stream, std::int64_t first, std::int64_t count,
-                          std::byte* out) {
+Status DispatchSource::pack(const Stream& stream, std::int64_t first, std::int64_t count,
+                            std::byte* out) {
   const auto begin = Clock::now();
   const auto nodes = static_cast<std::size_t>(context_.engine->topology().nodes());
   const std::span<const RecordOwner> owners = owners_of(stream);
@@ -102,6 +102,7 @@ void DispatchSource::pack(const Stream& stream, std::int64_t first, std::int64_t
   const double own_share = static_cast<double>(own) / static_cast<double>(count);
   own_s_ += spent * own_share;
   other_s_ += spent * (1 - own_share);
+  return context_.rows->check_lent();
 }
 
 bool DispatchSource::is_sound(const RecordMeta& meta, NodeId source) const {

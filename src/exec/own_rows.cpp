@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
+#include "base/fail.hpp"
 #include "exec/record.hpp"
 #include "transport/shared_word.hpp"
 
@@ -121,6 +124,7 @@ void NodeRows::copy_for(int reader, std::int64_t row) {
 
 void NodeRows::publish() {
   write_place();
+  given_ = true;
   const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local_)];
   transport::publish(
       reinterpret_cast<std::uint64_t*>(setup_.engine->fabric().own().data() + map.rows_word),
@@ -147,7 +151,30 @@ bool NodeRows::here(int local) {
   return here_[at];
 }
 
-void NodeRows::finish_reading() {
+Status NodeRows::check_lent() const {
+  for (std::size_t local = 0; local < lies_.size(); ++local) {
+    if (!lies_[local].in_place || static_cast<int>(local) == local_) continue;
+    const std::byte* word = setup_.engine->fabric().segment(static_cast<int>(local)).data() +
+                            setup_.maps[local].revoked_word;
+    if (transport::recheck(reinterpret_cast<const std::uint64_t*>(word)) == 0) continue;
+    const RankId owner = rank_of(local);
+    return fail(ErrorCode::PeerFailed, owner, "rows",
+                fmt::format("step {}: rank {} has failed and taken its rows back while this rank "
+                            "was reading them",
+                            setup_.step, owner.value));
+  }
+  return {};
+}
+
+void NodeRows::revoke() {
+  if (!given_ || released()) return;
+  const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local_)];
+  std::byte* word = setup_.engine->fabric().own().data() + map.revoked_word;
+  transport::publish_before_changes(reinterpret_cast<std::uint64_t*>(word), setup_.step);
+}
+
+Status NodeRows::finish_reading() {
+  RAILWAVE_TRY(check_lent());
   const SegmentMap& map = setup_.maps[static_cast<std::size_t>(local_)];
   std::byte* word = setup_.engine->fabric().own().data() + map.read_word(setup_.step);
   transport::publish(reinterpret_cast<std::uint64_t*>(word), setup_.step);
@@ -155,6 +182,7 @@ void NodeRows::finish_reading() {
     const auto peer = static_cast<int>(local);
     if (peer != local_ && lies_[local].in_place) setup_.engine->fabric().signal(peer);
   }
+  return {};
 }
 
 bool NodeRows::reads_still(std::size_t reader) const {
@@ -176,8 +204,7 @@ std::vector<RankId> NodeRows::readers_left() const {
   std::vector<RankId> ranks;
   for (std::size_t reader = 0; reader < readers_.size(); ++reader) {
     if (!reads_still(reader)) continue;
-    ranks.push_back(
-        setup_.engine->topology().rank_at(setup_.engine->node(), static_cast<int>(reader)));
+    ranks.push_back(rank_of(reader));
   }
   return ranks;
 }
@@ -190,8 +217,7 @@ std::vector<RankId> NodeRows::awaited() const {
   std::vector<RankId> ranks;
   for (std::size_t local = 0; local < waiting_.size(); ++local) {
     if (!waiting_[local] || is_here(static_cast<int>(local))) continue;
-    ranks.push_back(
-        setup_.engine->topology().rank_at(setup_.engine->node(), static_cast<int>(local)));
+    ranks.push_back(rank_of(local));
   }
   return ranks;
 }

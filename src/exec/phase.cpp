@@ -183,7 +183,7 @@ Result<bool> Phase::advance(const std::function<bool()>& read) {
       !std::all_of(flows_.begin(), flows_.end(), done)) {
     return false;
   }
-  if (!std::exchange(read_all_, true)) setup_.rows->finish_reading();
+  if (!std::exchange(read_all_, true)) RAILWAVE_TRY(setup_.rows->finish_reading());
   return has_heard_of_before() && std::all_of(keepers_.begin(), keepers_.end(), settled) &&
          setup_.rows->released();
 }

@@ -93,39 +93,41 @@ std::span<std::byte> RailFlow::frame_of(const Out& out, std::int64_t first) cons
       .subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(setup_.shape.payload(count)));
 }
 
-bool RailFlow::pack(std::span<Out> outs) {
+Result<bool> RailFlow::pack(std::span<Out> outs) {
   for (Out& out : outs) {
     if (out.packed) continue;
     const std::int64_t records = out.stream->records;
     if (!setup_.source->ready(*out.stream, 0, records)) return false;
     for (std::int64_t first = 0; first < records; first += setup_.shape.records) {
       const std::int64_t count = setup_.shape.records_in(first / setup_.shape.records, records);
-      setup_.source->pack(*out.stream, first, count, frame_of(out, first).data());
+      RAILWAVE_TRY(setup_.source->pack(*out.stream, first, count, frame_of(out, first).data()));
     }
     out.packed = true;
   }
   return true;
 }
 
-bool RailFlow::pack_all() {
+Result<bool> RailFlow::pack_all() {
   if (prepacked_) return true;
   for (auto& outs : out_) {
-    if (!pack(outs)) return false;
+    const Result<bool> packed = pack(outs);
+    if (!packed || !*packed) return packed;
   }
   prepacked_ = true;
   return true;
 }
 
-bool RailFlow::is_packed(std::span<Out> outs) {
+Result<bool> RailFlow::is_packed(std::span<Out> outs) {
   if (outs.empty()) return true;
   switch (setup_.packing) {
     case Packing::Pipelined:
       return true;
     case Packing::Sequential:
       // Packed when the window may start, not while the one before is under way.
-      return std::any_of(outs.begin(), outs.end(),
-                         [&](const Out& out) { return may_start(out); }) &&
-             pack(outs);
+      if (std::none_of(outs.begin(), outs.end(), [&](const Out& out) { return may_start(out); })) {
+        return false;
+      }
+      return pack(outs);
     case Packing::Prepacked:
       return pack_all();
   }
@@ -134,10 +136,15 @@ bool RailFlow::is_packed(std::span<Out> outs) {
 
 Result<bool> RailFlow::push() {
   bool moved = false;
-  if (setup_.packing == Packing::Prepacked && !pack_all()) return false;
+  if (setup_.packing == Packing::Prepacked) {
+    const Result<bool> packed = pack_all();
+    if (!packed || !*packed) return packed;
+  }
   while (window_ < setup_.windows) {
     const std::span<Out> outs = out_[static_cast<std::size_t>(window_)];
-    if (!is_packed(outs)) break;
+    const Result<bool> packed = is_packed(outs);
+    if (!packed) return packed;
+    if (!*packed) break;
     const Result<bool> pushed = push_window(outs);
     if (!pushed) return pushed;
     moved |= *pushed;
@@ -197,7 +204,9 @@ Status RailFlow::send_chunk(Out& out) {
   const auto payload = out.packed
                            ? frame_of(out, out.next)
                            : setup_.slots->of(setup_.rail, slot, setup_.shape.payload(count));
-  if (!out.packed) setup_.source->pack(*out.stream, out.next, count, payload.data());
+  if (!out.packed) {
+    RAILWAVE_TRY(setup_.source->pack(*out.stream, out.next, count, payload.data()));
+  }
   FrameHeader frame;
   frame.kind = FrameKind::Records;
   frame.step = setup_.step;

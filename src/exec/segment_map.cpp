@@ -122,9 +122,10 @@ SegmentMap SegmentMap::of(const Topology& topology, const Limits& limits, RankId
   map.rails = rails;
   map.nodes = nodes;
   map.lanes = std::max(forth.streams, back.streams);
-  map.header_word = bump.take(8 * (3 + phases));
+  map.header_word = bump.take(8 * (4 + phases));
   map.rows_word = map.header_word + 8 * 2;
-  map.read_words = map.header_word + 8 * 3;
+  map.revoked_word = map.header_word + 8 * 3;
+  map.read_words = map.header_word + 8 * 4;
   map.level_words = bump.take(8 * phases * rails);
   map.heard_words = bump.take(8 * phases * rails * nodes);
   map.remote_words = bump.take(8 * 2 * nodes);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fail.hpp"
+#include "group/detour_rail.hpp"
 #include "group/thread_world.hpp"
 
 namespace {
@@ -19,37 +20,10 @@ using railwave::Placement;
 using railwave::RankId;
 using railwave::Status;
 using railwave::Topology;
-using railwave::transport::FrameHeader;
 using railwave::transport::FrameKind;
 using railwave::transport::Rail;
-using railwave::transport::RailSink;
 using std::chrono::milliseconds;
-
-/// Does with frames of one kind what `instead` says, and passes all others on.
-class DetourRail final : public Rail {
- public:
-  using Instead = std::function<Status(std::span<const std::byte> payload)>;
-  DetourRail(std::unique_ptr<Rail> inner, FrameKind kind, Instead instead)
-      : inner_(std::move(inner)), kind_(kind), instead_(std::move(instead)) {}
-  [[nodiscard]] std::vector<std::byte> address() const override { return inner_->address(); }
-  void set_sink(RailSink* sink) override { inner_->set_sink(sink); }
-  Status connect(RankId peer, std::span<const std::byte> address) override {
-    return inner_->connect(peer, address);
-  }
-  Status send(RankId peer, const FrameHeader& frame, std::span<const std::byte> payload,
-              std::uint64_t token) override {
-    return frame.kind == kind_ ? instead_(payload) : inner_->send(peer, frame, payload, token);
-  }
-  Status progress() override { return inner_->progress(); }
-  [[nodiscard]] int wait_fd() const override { return inner_->wait_fd(); }
-  bool arm() override { return inner_->arm(); }
-  [[nodiscard]] std::uint64_t refused() const override { return inner_->refused(); }
-
- private:
-  std::unique_ptr<Rail> inner_;
-  FrameKind kind_;
-  Instead instead_;
-};
+using world::DetourRail;
 
 /// Keeps what it is given and looks at it when the rail is closed, as UCX does.
 class Holder {

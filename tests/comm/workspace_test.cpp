@@ -91,7 +91,7 @@ int64_t segment_of(const Plain& c, const Sizes& z, int node, int local) {
   const int64_t most = *std::max_element(c.ranks.begin(), c.ranks.end());
   int64_t sum = 0;
   const int64_t d = z.phases;
-  for (const int64_t words : {3 + d, d * c.rails, d * c.rails * nodes, 2 * nodes, 2 * nodes,
+  for (const int64_t words : {4 + d, d * c.rails, d * c.rails * nodes, 2 * nodes, 2 * nodes,
                               d * std::max(forth.streams, back.streams)}) {
     sum += up(8 * words);
   }

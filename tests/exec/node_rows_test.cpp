@@ -151,11 +151,11 @@ TEST_F(NodeRowsOfThree, RowsInTheArenaAreReadWhereTheyLie) {
   EXPECT_EQ(reader.row(0, 0).elements[0], std::byte{77});
   EXPECT_EQ(reader.row(0, 1).elements[0], std::byte{0});
   const int signals = cluster_.signals.load();
-  reader.finish_reading();
+  EXPECT_TRUE(reader.finish_reading());
   EXPECT_EQ(cluster_.signals.load(), signals + 1) << "the giver waits for it";
   EXPECT_EQ(giver.readers_left(), std::vector<RankId>{RankId(2)});
   NodeRows other = rows_of(2, 3);
-  other.finish_reading();
+  EXPECT_TRUE(other.finish_reading());
   EXPECT_TRUE(giver.released());
   // Rows that only begin in the arena are copied.
   setup.own = arena_of(0) + 4096 - kRow;
@@ -165,6 +165,46 @@ TEST_F(NodeRowsOfThree, RowsInTheArenaAreReadWhereTheyLie) {
   beyond.copy_for(1, 0);
   beyond.publish();
   EXPECT_TRUE(beyond.released());
+}
+
+TEST_F(NodeRowsOfThree, RowsInPlaceAreRevokedWhileTheyAreRead) {
+  NodeRows::Setup setup{&cluster_.engine(0), cluster_.maps_of(0), 3, {kRow, 0}, kRows, kRows};
+  setup.own = arena_of(0);
+  NodeRows giver(setup);
+  giver.copy_for(1, 0);
+  giver.copy_for(2, 0);
+  giver.publish();
+  NodeRows early = rows_of(1, 3);
+  ASSERT_TRUE(early.here(0));
+  EXPECT_TRUE(early.check_lent());
+  EXPECT_TRUE(early.finish_reading());
+  NodeRows late = rows_of(2, 3);
+  ASSERT_TRUE(late.here(0));
+  giver.revoke();
+  for (const railwave::Status& status : {late.check_lent(), late.finish_reading()}) {
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, railwave::ErrorCode::PeerFailed);
+    EXPECT_EQ(status.error().rank, 0);
+    EXPECT_EQ(status.error().field, "rows");
+  }
+  EXPECT_EQ(giver.readers_left(), std::vector<RankId>{RankId(2)});
+}
+
+TEST_F(NodeRowsOfThree, RowsThatNobodyReadsAnyMoreAreNotRevoked) {
+  for (const bool in_place : {true, false}) {
+    NodeRows::Setup setup{&cluster_.engine(0), cluster_.maps_of(0), 3, {kRow, 0}, kRows, kRows};
+    setup.own = in_place ? arena_of(0) : own_[0].data();
+    NodeRows giver(setup);
+    giver.copy_for(1, 0);
+    giver.publish();
+    NodeRows reader = rows_of(1, 3);
+    ASSERT_TRUE(reader.here(0));
+    if (in_place) {
+      EXPECT_TRUE(reader.finish_reading());
+    }
+    giver.revoke();
+    EXPECT_TRUE(reader.check_lent());
+  }
 }
 
 }  // namespace

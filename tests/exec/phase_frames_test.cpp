@@ -38,9 +38,10 @@ constexpr std::int64_t kRow = 16;
 class Source final : public RecordSource {
  public:
   bool ready(const Stream&, std::int64_t, std::int64_t) override { return true; }
-  void pack(const Stream&, std::int64_t, std::int64_t count, std::byte* out) override {
+  Status pack(const Stream&, std::int64_t, std::int64_t count, std::byte* out) override {
     std::memset(out, 1, static_cast<std::size_t>(count * kRow));
     packed += count;
+    return {};
   }
   Status readers(const Stream&, std::int64_t, std::int64_t count, const std::byte*,
                  std::span<std::uint8_t> locals) override {

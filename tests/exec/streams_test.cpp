@@ -316,7 +316,8 @@ TEST(SegmentMap, RegionsFollowEachOtherWithoutOverlap) {
         railwave::exec::step_header_bytes(c.topology.nodes(), c.topology.ranks()));
     const auto words = [](std::int64_t count) { return 8 * count; };
     EXPECT_EQ(map.rows_word, map.header_word + words(2));
-    EXPECT_EQ(map.read_words, map.rows_word + words(1));
+    EXPECT_EQ(map.revoked_word, map.rows_word + words(1));
+    EXPECT_EQ(map.read_words, map.revoked_word + words(1));
     EXPECT_GE(map.level_words, map.read_words + words(phases));
     EXPECT_GE(map.heard_words, map.level_words + words(phases * r));
     EXPECT_GE(map.remote_words, map.heard_words + words(phases * r * n));

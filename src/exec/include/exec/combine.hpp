@@ -66,7 +66,8 @@ class CombineSource : public RecordSource {
  public:
   explicit CombineSource(const CombineContext& context);
   bool ready(const Stream& stream, std::int64_t first, std::int64_t count) override;
-  void pack(const Stream& stream, std::int64_t first, std::int64_t count, std::byte* out) override;
+  Status pack(const Stream& stream, std::int64_t first, std::int64_t count,
+              std::byte* out) override;
   Status readers(const Stream& stream, std::int64_t first, std::int64_t count,
                  const std::byte* chunk, std::span<std::uint8_t> locals) override;
   void report(PhaseReport& out) const { out.pack_s += seconds_; }

@@ -49,7 +49,8 @@ class DispatchSource : public RecordSource {
  public:
   explicit DispatchSource(const DispatchContext& context);
   bool ready(const Stream& stream, std::int64_t first, std::int64_t count) override;
-  void pack(const Stream& stream, std::int64_t first, std::int64_t count, std::byte* out) override;
+  Status pack(const Stream& stream, std::int64_t first, std::int64_t count,
+              std::byte* out) override;
   /// Errors: ProtocolViolation naming the sender, for a meta whose source, experts or rows can not
   /// be.
   Status readers(const Stream& stream, std::int64_t first, std::int64_t count,

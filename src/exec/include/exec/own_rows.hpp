@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include <railwave/error.hpp>
 #include <railwave/ids.hpp>
 #include <railwave/placement.hpp>
 #include <railwave/row_layout.hpp>
@@ -33,7 +34,8 @@ struct OwnTokens {
 /// in their segments. A rank publishes only what others read, once the headers have told it what
 /// that is; what it sends itself is packed from where it lies. Rows in the segment's arena are not
 /// copied: neighbours are told where they lie, and the rank's call ends when they have read them,
-/// since the rows are the caller's again then. In a combine that returns or applies
+/// since the rows are the caller's again then. A call that fails cannot wait for that: it revokes
+/// them, and neighbours that have not read them all fail, too. In a combine that returns or applies
 /// weights each row has some beside it, in the place of the metas that only a dispatch has.
 /// Threads: the engine's.
 class NodeRows {
@@ -68,8 +70,14 @@ class NodeRows {
   }
   /// The row's weights. REQUIRES: as row(), and weights_per_row > 0.
   [[nodiscard]] const float* weights(int local, std::int64_t index) const;
+  /// To be asked after rows were read and before anybody gets to see what was made of them.
+  /// Errors: PeerFailed naming a rank that has revoked them.
+  [[nodiscard]] Status check_lent() const;
   /// Tells the neighbours whose rows lie in place that this rank reads nothing more of the step.
-  void finish_reading();
+  /// Errors: of check_lent().
+  Status finish_reading();
+  /// Takes this rank's rows back although they may still be read. REQUIRES: the group ends.
+  void revoke();
   /// Has every reader of this rank's rows in place finished?
   [[nodiscard]] bool released() const;
   /// Readers that have not. REQUIRES: !released().
@@ -103,12 +111,16 @@ class NodeRows {
   [[nodiscard]] Lies lies_of(int local) const;
   [[nodiscard]] bool in_arena(const std::byte* begin, std::int64_t bytes) const;
   void write_place();
+  [[nodiscard]] RankId rank_of(std::size_t local) const {
+    return setup_.engine->topology().rank_at(setup_.engine->node(), static_cast<int>(local));
+  }
   [[nodiscard]] bool reads_still(std::size_t reader) const;
   [[nodiscard]] std::byte* published_weights(int local, std::int64_t index) const;
   [[nodiscard]] bool is_here(int local) const;
 
   Setup setup_;
   int local_;
+  bool given_ = false;                      // this rank's rows, to its neighbours
   std::pmr::vector<std::byte*> published_;  // [G] rows in the segments
   std::pmr::vector<Lies> lies_;             // [G] of those that are here
   std::pmr::vector<bool> here_;             // [G]

@@ -34,8 +34,9 @@ class RecordSource {
   [[nodiscard]] virtual bool ready(const Stream& stream, std::int64_t first,
                                    std::int64_t count) = 0;
   /// Writes records first .. first + count - 1 of the outbound stream, as [metas][rows].
-  virtual void pack(const Stream& stream, std::int64_t first, std::int64_t count,
-                    std::byte* out) = 0;
+  /// Errors: PeerFailed when a neighbour has revoked its rows; `out` must not be sent then.
+  [[nodiscard]] virtual Status pack(const Stream& stream, std::int64_t first, std::int64_t count,
+                                    std::byte* out) = 0;
   /// Adds to `locals` ([G], 0 or 1) the local ranks that read records of this chunk of the inbound
   /// stream; `chunk` is its [metas][rows]. Called once for each chunk, before anybody reads it.
   /// Errors: ProtocolViolation when the chunk says what can not be.
@@ -128,10 +129,10 @@ class RailFlow {
   using Lane = std::pmr::vector<In*>;
   void place_frames();
   /// Packs what is not packed yet; true when all of it is.
-  bool pack(std::span<Out> outs);
-  bool pack_all();
+  Result<bool> pack(std::span<Out> outs);
+  Result<bool> pack_all();
   /// Are the window's frames packed, as far as they have to be before the first is sent?
-  bool is_packed(std::span<Out> outs);
+  Result<bool> is_packed(std::span<Out> outs);
   [[nodiscard]] std::span<std::byte> frame_of(const Out& out, std::int64_t first) const;
   [[nodiscard]] bool may_start(const Out& out) const;
   Result<bool> push_window(std::span<Out> outs);

@@ -25,7 +25,7 @@ namespace railwave::exec {
 /// Size (the memory that a rank reserves beyond the caller's buffers, besides send slots), with N
 /// nodes, P ranks, R rails, T = max_tokens, K = max_top_k, row = max_row_bytes, D = phases,
 /// meta = record_meta_bytes(K), H = 48 + 4 (N + P) and G = most ranks of a node:
-///   words    8 x {3 + D, D R, D R N, 2 N, 2 N, D streams}, streams = most that end at the rank in
+///   words    8 x {4 + D, D R, D R N, 2 N, 2 N, D streams}, streams = most that end at the rank in
 ///            either direction
 ///   headers  2 H + 2 N (G H)
 ///   rows     (D + 1) (max(T, M) row + max(T min(N, K) meta, 4 M K)), M = max_recv_rows
@@ -45,6 +45,7 @@ struct SegmentMap {
   // Words, each 64-bit, see transport/shared_word.hpp.
   std::int64_t header_word = 0;   ///< step of the newest header of this rank, [2] by parity
   std::int64_t rows_word = 0;     ///< step of the newest rows of this rank
+  std::int64_t revoked_word = 0;  ///< not 0: this rank's rows in place are its caller's again
   std::int64_t read_words = 0;    ///< [D] newest step whose rows this rank has read
   std::int64_t level_words = 0;   ///< [D, R] windows that this driver has received (step, level)
   std::int64_t heard_words = 0;   ///< [D, R, N] levels heard from other nodes (step, level)

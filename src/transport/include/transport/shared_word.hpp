@@ -29,4 +29,25 @@ inline std::uint64_t observe(const std::uint64_t* peer_word) {
   return __atomic_load_n(peer_word, __ATOMIC_SEQ_CST);
 }
 
+/// Plain loads and stores before the call stay before those after it.
+inline void keep_order() {
+#if !defined( \
+    __SANITIZE_THREAD__)  // which gcc's ThreadSanitizer does not know, and x86 does not need
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+}
+
+/// publish()es that memory, until now only read, may change from here on: whoever has read some of
+/// a change sees the word by recheck().
+inline void publish_before_changes(std::uint64_t* own_word, std::uint64_t value) {
+  publish(own_word, value);
+  keep_order();
+}
+
+/// observe()s the word after everything that this thread has read so far.
+inline std::uint64_t recheck(const std::uint64_t* peer_word) {
+  keep_order();
+  return observe(peer_word);
+}
+
 }  // namespace railwave::transport
