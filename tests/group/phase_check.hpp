@@ -82,7 +82,7 @@ class PhaseCheck {
  private:
   railwave::DispatchArguments fresh_input() {
     round_ = 0;
-    railwave::DispatchArguments in = input(0);
+    railwave::DispatchArguments in = input();
     in.top_k = m_.top_k;
     in.topk_idx = m_.idx[self_.index()];
     weights_.resize(in.topk_idx.size());
@@ -95,10 +95,11 @@ class PhaseCheck {
     in.expert_alignment = s_.alignment;
     return in;
   }
-  /// The dispatch once more by its handle, with other rows.
+  /// The dispatch once more by its handle, with other rows; for every fourth seed of another type
+  /// and width.
   railwave::DispatchArguments repeat_input() {
     round_ = 1;
-    railwave::DispatchArguments again = input(1);
+    railwave::DispatchArguments again = input();
     again.handle = handle_;
     return again;
   }
@@ -107,7 +108,7 @@ class PhaseCheck {
     // The rows are this rank's again: nobody reads them any more.
     std::fill(x_.bytes.begin(), x_.bytes.end(), std::byte{0xff});
     handle_ = received->handle;
-    return check_received(*received, round_);
+    return check_received(*received);
   }
   /// Memory of one input: in two seeds of three the group's, which is read in place.
   struct Room {
@@ -134,34 +135,39 @@ class PhaseCheck {
            ", rank " + std::to_string(p_) + ": " + what;
   }
   [[nodiscard]] int tokens() const { return m_.tokens(self_.index()); }
-  /// The dispatch's rows are those of `round`; fp8 ones are any bytes.
-  void put_row(std::byte* row, int source, int token, int round) const {
-    for (int h = 0; h < m_.hidden; ++h) {
-      if (s_.fp8) {
-        row[h] = static_cast<std::byte>(mix_of(s_.seed, source, token, 500 + round, h));
+  [[nodiscard]] bool other_rows() const { return round_ == 1 && s_.seed % 4 == 1; }
+  [[nodiscard]] bool fp8() const { return s_.fp8 != other_rows(); }
+  [[nodiscard]] int hidden() const {
+    return other_rows() ? 1 + static_cast<int>(s_.seed % 200) : m_.hidden;
+  }
+  /// The dispatch's rows are those of the newest one; fp8 ones are any bytes.
+  void put_row(std::byte* row, int source, int token) const {
+    for (int h = 0; h < hidden(); ++h) {
+      if (fp8()) {
+        row[h] = static_cast<std::byte>(mix_of(s_.seed, source, token, 500 + round_, h));
       } else {
-        store(row, h, value_of(m_.type, s_.seed, source, token, 500 + round, h), m_.type);
+        store(row, h, value_of(m_.type, s_.seed, source, token, 500 + round_, h), m_.type);
       }
     }
   }
-  [[nodiscard]] float scale_of(int source, int token, int round, int block) const {
-    return static_cast<float>(mix_of(s_.seed, source, token, 700 + round, block) % 1000);
+  [[nodiscard]] float scale_of(int source, int token, int block) const {
+    return static_cast<float>(mix_of(s_.seed, source, token, 700 + round_, block) % 1000);
   }
   [[nodiscard]] std::size_t row_bytes() const {
-    return static_cast<std::size_t>(m_.hidden * (s_.fp8 ? 1 : width_of(m_.type)));
+    return static_cast<std::size_t>(hidden() * (fp8() ? 1 : width_of(m_.type)));
   }
-  [[nodiscard]] int scales() const { return s_.fp8 ? (m_.hidden + 127) / 128 : 0; }
+  [[nodiscard]] int scales() const { return fp8() ? (hidden() + 127) / 128 : 0; }
   /// Weights of the dispatch (round 0) and of the combine (round 1), exact and of few bits.
   [[nodiscard]] float weight_of(int source, int round, int slot) const {
     return static_cast<float>(mix_of(s_.seed, source, slot, 800 + round, 0) % 17) * 0.25F;
   }
 
-  railwave::DispatchArguments input(int round) {
+  railwave::DispatchArguments input() {
     x_ = room(static_cast<std::size_t>(tokens()) * row_bytes());
     x_scales_.clear();
     for (int t = 0; t < tokens(); ++t) {
-      put_row(x_.bytes.data() + static_cast<std::size_t>(t) * row_bytes(), p_, t, round);
-      for (int b = 0; b < scales(); ++b) x_scales_.push_back(scale_of(p_, t, round, b));
+      put_row(x_.bytes.data() + static_cast<std::size_t>(t) * row_bytes(), p_, t);
+      for (int b = 0; b < scales(); ++b) x_scales_.push_back(scale_of(p_, t, b));
     }
     railwave::DispatchArguments in;
     in.x = x_.bytes.data();
@@ -170,23 +176,23 @@ class PhaseCheck {
     std::copy(scales.begin(), scales.end(), shared_scales_.bytes.begin());
     in.scales = {reinterpret_cast<const float*>(shared_scales_.bytes.data()), x_scales_.size()};
     in.tokens = tokens();
-    in.hidden = m_.hidden;
-    in.dtype = s_.fp8 ? railwave::DType::FP8E4M3 : dtype_of(m_.type);
+    in.hidden = hidden();
+    in.dtype = fp8() ? railwave::DType::FP8E4M3 : dtype_of(m_.type);
     return in;
   }
 
-  [[nodiscard]] Wrong check_received(const railwave::Received& received, int round) {
+  [[nodiscard]] Wrong check_received(const railwave::Received& received) {
     if (received.rows != static_cast<std::int64_t>(rows_.size())) return said("wrong row count");
     std::vector<std::byte> expected(row_bytes());
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const auto [source, token, slot] = rows_[i];
       expected.assign(expected.size(), std::byte{0});
-      if (source >= 0) put_row(expected.data(), source, token, round);
+      if (source >= 0) put_row(expected.data(), source, token);
       if (std::memcmp(received.x + i * expected.size(), expected.data(), expected.size()) != 0) {
         return said("row " + std::to_string(i) + " is wrong");
       }
       for (int b = 0; b < scales(); ++b) {
-        const float scale = source < 0 ? 0.0F : scale_of(source, token, round, b);
+        const float scale = source < 0 ? 0.0F : scale_of(source, token, b);
         if (received.scales[static_cast<int>(i) * scales() + b] != scale) {
           return said("scale " + std::to_string(b) + " of row " + std::to_string(i) + " is wrong");
         }
