@@ -7,6 +7,7 @@
 #include <railwave/topology.hpp>
 
 #include "base/checked.hpp"
+#include "expect_place.hpp"
 #include "testbed/cluster_spec.hpp"
 
 namespace railwave::testbed {
@@ -17,12 +18,7 @@ void expect_refusal(const Error& error) {
   RAILWAVE_CHECK(error.code == ErrorCode::InvalidArgument);
   const std::string& message = error.message;
   RAILWAVE_CHECK(message.starts_with("c.toml:"), "%s", message.c_str());
-  const auto line = message.find_first_not_of("0123456789", 7);
-  RAILWAVE_CHECK(line != std::string::npos && line > 7 && message[line] == ':', "%s",
-                 message.c_str());
-  const auto column = message.find_first_not_of("0123456789", line + 1);
-  RAILWAVE_CHECK(column != std::string::npos && column > line + 1, "%s", message.c_str());
-  RAILWAVE_CHECK(message.size() > column + 2 && message.compare(column, 2, ": ") == 0, "%s",
+  RAILWAVE_CHECK(begins_with_line_and_column(std::string_view(message).substr(7)), "%s",
                  message.c_str());
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/checked.hpp"
+#include "expect_place.hpp"
 #include "select/cost_table_file.hpp"
 #include "select/selector.hpp"
 
@@ -16,7 +17,12 @@ void expect_refusal(const Error& error) {
   RAILWAVE_CHECK(error.code == ErrorCode::InvalidArgument || error.code == ErrorCode::Unsupported,
                  "%d", static_cast<int>(error.code));
   RAILWAVE_CHECK(!error.field.empty());
-  RAILWAVE_CHECK(error.message.starts_with(kName), "%s", error.message.c_str());
+  const std::string_view message = error.message;
+  RAILWAVE_CHECK(message.starts_with(kName), "%s", error.message.c_str());
+  const std::string_view place = message.substr(kName.size());
+  RAILWAVE_CHECK(place.starts_with(": /") ||
+                     (place.starts_with(":") && begins_with_line_and_column(place.substr(1))),
+                 "%s", error.message.c_str());
 }
 
 /// A table that is accepted comes back as it went, and at the point of an anchor an anchor at
@@ -36,7 +42,8 @@ void expect_sound(const CostTable& table) {
                             anchor.at.rail_skew.ratio(),
                             anchor.at.receiver_concentration.ratio(),
                             1};
-    RAILWAVE_CHECK((*selector)->select(phase).cause == Cause::NearestAnchor);
+    const Selection selection = (*selector)->select(phase);
+    RAILWAVE_CHECK(selection.cause == Cause::NearestAnchor && is_candidate(selection.path));
     RAILWAVE_CHECK((*selector)->explain(phase, 3).eligible.front().distance == 0);
   }
 }

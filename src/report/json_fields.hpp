@@ -21,6 +21,8 @@
 
 #include <railwave/error.hpp>
 
+#include "base/strict_json.hpp"
+
 namespace railwave::report {
 
 using Json = nlohmann::ordered_json;
@@ -128,7 +130,7 @@ struct Reader {
 
   void refuse_unknown() {
     for (const auto& [name, value] : object.items()) {
-      const Step step(walk, name.empty() ? "''" : name);
+      const Step step(walk, name.empty() ? "''" : shown(name));
       if (!known.contains(name)) walk.refuse("is not a field of " + std::string(walk.schema));
     }
   }
@@ -176,15 +178,13 @@ void read(const Json& json, T& value, Walk& walk) {
   }
 }
 
-/// Parses text; a key that comes twice in an object is an error, and so are more keys in an object
-/// than any schema has. Errors: InvalidArgument naming the byte or the key.
+/// Errors: InvalidArgument{json} with line and column for what parse_strict_json() refuses.
 Result<Json> parse_json(std::string_view text);
 
 /// Errors: Unsupported{schema} unless the object's field `schema` is `schema`.
 Status check_schema(const Json& object, std::string_view schema);
 
-/// Reads one object of the schema, and nothing else. JSON values are never copied or dumped here:
-/// both recurse as deep as the text is nested.
+/// Reads one object of the schema, and nothing else.
 /// Errors: Unsupported{schema} for another schema; InvalidArgument naming the field.
 template <class T>
 Result<T> read_object(const Json& json, std::string_view schema, std::string_view whole) {

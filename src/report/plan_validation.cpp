@@ -29,6 +29,7 @@ Status has_size(const std::string& place, std::size_t size, std::size_t expected
 /// As many numbers as the topology promises, before anything of its size is made.
 Status check_counts(const PlanFields& file) {
   const std::size_t nodes = file.topology.home_rail.size();
+  if (nodes == 0) return wrong("topology.home_rail", "no nodes, expected at least one");
   RAILWAVE_TRY(has_size("counts", file.counts.size(), nodes));
   std::int64_t total = 0;
   for (std::size_t s = 0; s < nodes; ++s) {

@@ -68,10 +68,16 @@ Status check_scales(const CostTable& table) {
   return in_range("/scales/shape_radius", scales.shape_radius, 0, unit);
 }
 
+Status check_path(const std::string& pointer, Path path) {
+  if (is_candidate(path)) return {};
+  return refuse(pointer, fmt::format("expected {}, not {}", kCandidates, to_string(path)));
+}
+
 Status check_times(const std::string& pointer, const std::vector<PathTimes>& all) {
   std::map<Path, int> seen;
   for (const PathTimes& times : all) {
     const std::string place = fmt::format("{}/times/{}", pointer, to_string(times.path));
+    RAILWAVE_TRY(check_path(place, times.path));
     if (++seen[times.path] > 1) return refuse(place, "the path is there twice");
     if (times.samples < 1) {
       return refuse(place, fmt::format("expected 1 sample or more, not {}", times.samples));
@@ -105,6 +111,7 @@ Status check_anchors(const CostTable& table) {
     const std::string pointer = fmt::format("/anchors/{}", i);
     const TrafficPoint& at = table.anchors[i].at;
     RAILWAVE_TRY(check_point(pointer, at, table.unit));
+    RAILWAVE_TRY(check_path(pointer + "/path", table.anchors[i].path));
     RAILWAVE_TRY(check_times(pointer, table.anchors[i].times));
     const auto [other, fresh] =
         first.try_emplace({at.payload.millionths(), at.rail_skew.millionths(),
@@ -123,6 +130,7 @@ Status check_rejected(const CostTable& table) {
   for (std::size_t i = 0; i < table.rejected.size(); ++i) {
     const std::string pointer = fmt::format("/rejected/{}", i);
     RAILWAVE_TRY(check_point(pointer, table.rejected[i].at, table.unit));
+    RAILWAVE_TRY(check_path(pointer + "/candidate", table.rejected[i].candidate));
     RAILWAVE_TRY(check_times(pointer, table.rejected[i].times));
   }
   return {};

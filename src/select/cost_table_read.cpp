@@ -13,14 +13,18 @@ namespace railwave::select {
 namespace {
 
 // A point with the times of four paths has 51 values.
-constexpr JsonLimits kLimits{kMostTableBytes, 52 * std::size_t{kMostPoints}, 8};
+constexpr JsonLimits kLimits{52 * std::size_t{kMostPoints}, 100, 8};
 constexpr std::int64_t kMostRails = 65'536;
 
-constexpr std::string_view kPaths = "native, rail_only, permutation_only or joint";
+/// One of the four; the planners of others are never selected.
+std::optional<Path> path_of(const std::string& name) {
+  const auto path = path_from_string(name);
+  return path && is_candidate(*path) ? path : std::nullopt;
+}
 
 Path read_path(const JsonPlace& place) {
-  const auto path = path_from_string(place.text());
-  if (!path) place.expected(kPaths);
+  const auto path = path_of(place.text());
+  if (!path) place.expected(kCandidates);
   return path.value_or(Path::Joint);
 }
 
@@ -60,8 +64,8 @@ std::vector<PathTimes> read_times(const JsonPlace& place) {
   std::vector<PathTimes> out;
   if (!place.has("times")) return out;
   for (const auto& [name, times] : place.at("times").members()) {
-    const auto path = path_from_string(name);
-    if (!path) times.refuse(fmt::format("the key is none of {}", kPaths));
+    const auto path = path_of(name);
+    if (!path) times.refuse(fmt::format("the key is none of {}", kCandidates));
     times.expect_keys({"samples", "p10", "p50", "p90"});
     out.push_back({path.value_or(Path::Joint),
                    times.at("samples").integer(1, std::numeric_limits<std::int64_t>::max()),
@@ -116,6 +120,11 @@ Status check_schema(const JsonPlace& root, const JsonPlace::Reading& reading) {
 }  // namespace
 
 Result<CostTable> parse_cost_table(std::string_view text, std::string_view name) {
+  if (text.size() > kMostTableBytes) {
+    return fail(ErrorCode::InvalidArgument, "cost_table",
+                fmt::format("{}: is {} bytes long; at most {} are read", name, text.size(),
+                            kMostTableBytes));
+  }
   const auto json = parse_json(text, name, kLimits);
   if (!json) return fail(json.error());
   JsonPlace::Reading reading{std::string(name)};

@@ -1,7 +1,6 @@
 #include "json_place.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,56 +19,6 @@ std::string shown_value(const Json& value) {
   return value.dump();
 }
 
-/// `byte` counts from 1 as nlohmann-json's errors do.
-std::string line_and_column(std::string_view text, std::size_t byte) {
-  const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);
-  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-  const auto start = before.rfind('\n');
-  const auto column = before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1;
-  return fmt::format("{}:{}", line, column);
-}
-
-/// "parse error at line 1, column 2: syntax error ...": what comes after the place.
-std::string_view reason_of(std::string_view what) {
-  const auto column = what.find("column ");
-  const auto colon = what.find(": ", column == std::string_view::npos ? 0 : column);
-  return colon == std::string_view::npos ? what : what.substr(colon + 2);
-}
-
-/// Thrown out of the parser's callback, which has no other way to stop it; caught in parse_json.
-struct Stop {
-  std::string sentence;
-};
-
-/// Watches a text while it is parsed.
-class Watch {
- public:
-  explicit Watch(const JsonLimits& limits) : limits_(limits) {}
-
-  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
-    using Event = Json::parse_event_t;
-    if (event == Event::object_end) keys_.pop_back();
-    if (event == Event::object_end || event == Event::array_end) return true;
-    if (++values_ > limits_.values) {
-      throw Stop{fmt::format("holds more than {} values", limits_.values)};
-    }
-    if (depth > limits_.depth) {
-      throw Stop{fmt::format("is nested more than {} deep", limits_.depth)};
-    }
-    if (event == Event::object_start) keys_.emplace_back();
-    if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second) {
-      throw Stop{fmt::format("the key \"{}\" comes twice in an object",
-                             shown(parsed.get_ref<const std::string&>()))};
-    }
-    return true;
-  }
-
- private:
-  const JsonLimits& limits_;
-  std::size_t values_ = 0;
-  std::vector<std::set<std::string>> keys_;
-};
-
 /// A key as a part of a JSON pointer (RFC 6901).
 std::string step(std::string_view key) {
   std::string out = "/";
@@ -79,38 +28,12 @@ std::string step(std::string_view key) {
 
 }  // namespace
 
-std::string shown(std::string_view text) {
-  constexpr std::size_t kMostShown = 40;
-  std::string out;
-  for (const char c : text.substr(0, kMostShown)) {
-    const bool plain = c >= ' ' && c <= '~';
-    out += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  return text.size() > kMostShown ? out + "..." : out;
-}
-
 Result<Json> parse_json(std::string_view text, std::string_view name, const JsonLimits& limits) {
-  const auto refuse = [&](const std::string& sentence) {
-    return fail(ErrorCode::InvalidArgument, "cost_table", fmt::format("{}: {}", name, sentence));
-  };
-  if (text.size() > limits.bytes) {
-    return refuse(fmt::format("is {} bytes long; at most {} are read", text.size(), limits.bytes));
-  }
-  // The parser copies its callback.
-  Watch watch(limits);
-  try {
-    return Json::parse(text, [&watch](int depth, Json::parse_event_t event, Json& parsed) {
-      return watch(depth, event, parsed);
-    });
-  } catch (const Stop& stop) {
-    return refuse(stop.sentence);
-  } catch (const Json::parse_error& error) {
-    return fail(ErrorCode::InvalidArgument, "cost_table",
-                fmt::format("{}:{}: not JSON: {}", name, line_and_column(text, error.byte),
-                            reason_of(error.what())));
-  } catch (const Json::exception& error) {
-    return refuse(fmt::format("not JSON: {}", error.what()));
-  }
+  auto json = parse_strict_json(text, limits);
+  if (json) return *std::move(json);
+  const JsonFault& fault = json.error();
+  return fail(ErrorCode::InvalidArgument, "cost_table",
+              fmt::format("{}:{}:{}: {}", name, fault.line, fault.column, fault.sentence));
 }
 
 void JsonPlace::refuse(const std::string& sentence) const {

@@ -12,22 +12,12 @@
 
 #include <railwave/error.hpp>
 
+#include "base/strict_json.hpp"
 #include "select/decimal.hpp"
 
 namespace railwave::select {
 
-/// What a text may hold at most, so that a hostile one costs little.
-struct JsonLimits {
-  std::size_t bytes = 0;
-  std::size_t values = 0;  ///< of any kind, keys included
-  int depth = 0;
-};
-
-/// A text of the file as a message may show it: printable and not long.
-std::string shown(std::string_view text);
-
-/// Errors: InvalidArgument, "NAME:LINE:COLUMN: ..." for text that is not JSON, else "NAME: ...";
-/// also for a key that comes twice in an object and for text beyond the limits.
+/// Errors: InvalidArgument, "NAME:LINE:COLUMN: ..." for what parse_strict_json() refuses.
 Result<nlohmann::ordered_json> parse_json(std::string_view text, std::string_view name,
                                           const JsonLimits& limits);
 

@@ -92,7 +92,8 @@ TEST(PlanJson, WhatIsOutOfRangeIsNamed) {
       {R"("joint")", "7", "path: expected a string"},
       {R"("path": "joint",)", "", "path: is missing"},
       {R"("path")", R"("paths")", "path: is missing"},
-      {R"("path": "joint",)", R"("path": "joint", "path": "joint",)", "field path comes twice"},
+      {R"("path": "joint",)", R"("path": "joint", "path": "joint",)",
+       "line 3, column 25: the key \"path\" comes twice"},
       {R"({"rails":4)", R"({"colours":[],"rails":4)", "topology.colours: is not a field"},
       {R"("rails":4)", R"("rails":0)", "topology.rails: 0, expected 1 to"},
       {R"("rails":4)", R"("rails":2000000000)", "counts[0]: 4 entries, expected 2000000000"},
@@ -139,7 +140,7 @@ TEST(PlanJson, WhatIsOutOfRangeIsNamed) {
 }
 
 TEST(PlanJson, WhatIsNoPlanIsRefused) {
-  EXPECT_THAT(plan_from_json("{").error().message, HasSubstr("byte 2: not JSON"));
+  EXPECT_THAT(plan_from_json("{").error().message, HasSubstr("line 1, column 2: not JSON"));
   EXPECT_THAT(plan_from_json("[]").error().message, HasSubstr("plan: expected an object"));
   EXPECT_EQ(plan_from_json(R"({"schema": "railwave.plan/2"})").error().code,
             ErrorCode::Unsupported);
@@ -153,7 +154,28 @@ TEST(PlanJson, ObjectsOfVeryManyFieldsAreRefusedQuickly) {
   std::string text = "{";
   for (int i = 0; i < 200'000; ++i) text += "\"k" + std::to_string(i) + "\":{},";
   EXPECT_THAT(plan_from_json(text + "\"k\":0}").error().message,
-              HasSubstr("expected at most 100 fields"));
+              HasSubstr("expected at most 100 keys"));
+}
+
+TEST(PlanJson, HostileTextsCostLittle) {
+  std::string objects = "[{}";
+  for (int i = 0; i < 1'000'000; ++i) objects += ",{}";
+  EXPECT_THAT(plan_from_json(objects + "]").error().message, HasSubstr("plan: expected an object"));
+  EXPECT_THAT(plan_from_json(std::string(1'000'000, '[')).error().message,
+              HasSubstr("line 1, column 33: expected at most 32 levels"));
+  // As many rails as nobody has, and no node.
+  EXPECT_THAT(plan_from_json(R"({"schema": "railwave.plan/1", "path": "joint", "counts": [],
+      "topology": {"rails": 2147483647, "home_rail": [], "missing_rails": []},
+      "windows": [], "slices": []})")
+                  .error()
+                  .message,
+              HasSubstr("topology.home_rail: no nodes"));
+  // What a terminal would obey is not shown as it is.
+  EXPECT_THAT(plan_from_json(replaced(documented(), R"("path": "joint",)",
+                                      R"("path": "joint", "\u001b[2J": 1,)"))
+                  .error()
+                  .message,
+              HasSubstr("\\x1b[2J: is not a field"));
 }
 
 TEST(PlanJson, FilesAreNamed) {
@@ -161,7 +183,7 @@ TEST(PlanJson, FilesAreNamed) {
               HasSubstr("no/such/plan.json: can not be opened"));
   EXPECT_THAT(read_plan(".").error().message, HasSubstr("can not be read"));
   EXPECT_THAT(read_plan(RAILWAVE_FORMAT_PAGES "/plan.md").error().message,
-              HasSubstr("plan.md: byte 1: not JSON"));
+              HasSubstr("plan.md: line 1, column 1: not JSON"));
 }
 
 }  // namespace

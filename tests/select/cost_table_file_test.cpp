@@ -79,7 +79,7 @@ TEST(CostTableFile, SyntaxErrorsNameLineAndColumn) {
   for (const auto& [text, start] :
        {Case{"", "t.json:1:1: not JSON: "}, Case{"{\n  \"schema\": \n}", "t.json:3:1: not JSON: "},
         Case{"{} x", "t.json:1:4: not JSON: "}, Case{"{\"a\": \"\xff\"}", "t.json:1:8: not JSON: "},
-        Case{"[1e999]", "t.json: not JSON: "}}) {
+        Case{"[1e999]", "t.json:1:6: not JSON: "}}) {
     const Error error = refusal(text);
     EXPECT_EQ(error.code, ErrorCode::InvalidArgument);
     EXPECT_THAT(error.message, ::testing::StartsWith(start)) << text;
@@ -88,7 +88,27 @@ TEST(CostTableFile, SyntaxErrorsNameLineAndColumn) {
 
 TEST(CostTableFile, AKeyMayNotComeTwice) {
   EXPECT_EQ(refusal("{\"schema\": 1, \"schema\": 2}").message,
-            "t.json: the key \"schema\" comes twice in an object");
+            "t.json:1:22: the key \"schema\" comes twice in an object");
+}
+
+TEST(CostTableFile, OnlyPathsThatAreChosenFromAreKnown) {
+  const std::string text = rich_json().dump();
+  for (const Path path : kBaselinePaths) {
+    for (const auto& [from, place] :
+         {std::pair{"\"path\":\"rail_only\"", "/anchors/0/path"},
+          std::pair{"\"candidate\":\"permutation_only\"", "/rejected/0/candidate"},
+          std::pair{"{\"joint\":", "/anchors/0/times/"}}) {
+      std::string wrong = text;
+      const std::string old(from);
+      const auto quote = old.rfind('"', old.size() - 3);  // of the path's name
+      const auto end = old.find('"', quote + 1);
+      const std::string put =
+          old.substr(0, quote + 1) + std::string(to_string(path)) + old.substr(end);
+      ASSERT_NE(wrong.find(old), std::string::npos) << old;
+      wrong.replace(wrong.find(old), old.size(), put);
+      EXPECT_THAT(refusal(wrong).message, HasSubstr(place)) << put;
+    }
+  }
 }
 
 TEST(CostTableFile, EveryKeyIsRequiredAndNoOtherKnown) {
@@ -198,10 +218,19 @@ TEST(CostTableFile, AnotherVersionIsUnsupported) {
 
 TEST(CostTableFile, HostileTextsCostLittle) {
   EXPECT_THAT(refusal(std::string(kMostTableBytes + 1, ' ')).message, HasSubstr("at most"));
-  EXPECT_THAT(refusal(std::string(1'000'000, '[')).message, HasSubstr("nested more than 8 deep"));
+  EXPECT_THAT(refusal(std::string(1'000'000, '[')).message,
+              HasSubstr("t.json:1:9: expected at most 8 levels"));
   std::string flat = "[0";
   for (int i = 0; i < 2'000'000; ++i) flat += ",0";
-  EXPECT_THAT(refusal(flat + "]").message, HasSubstr("more than 1040000 values"));
+  EXPECT_THAT(refusal(flat + "]").message,
+              HasSubstr("t.json:1:2080000: expected at most 1040000 values"));
+  // Neither do many objects in one array, nor many keys in one object.
+  std::string objects = "[{}";
+  for (int i = 0; i < 1'000'000; ++i) objects += ",{}";
+  EXPECT_THAT(refusal(objects + "]").message, HasSubstr("t.json: /: expected an object"));
+  std::string keys = "{";
+  for (int i = 0; i < 200'000; ++i) keys += "\"k" + std::to_string(i) + "\":{},";
+  EXPECT_THAT(refusal(keys + "\"k\":0}").message, HasSubstr("expected at most 100 keys"));
   // A text of control characters does not reach a terminal as it is.
   EXPECT_THAT(refusal("{\"schema\": \"\\u001b[2J\"}").message, HasSubstr("\\x1b[2J"));
   Json root = rich_json();

@@ -18,7 +18,7 @@ std::string plan_to_json(const plan::RecordedPlan& plan);
 /// Reads what plan_to_json writes, and nothing else. Every node, rail and window that the plan
 /// names is there and no sum of its numbers overflows; whether it is a good plan is the checker's
 /// question. Nothing is allocated beyond what the text justifies.
-/// Errors: InvalidArgument naming the field ("slices[3].segments[0]: ..."), or the byte where it is
+/// Errors: InvalidArgument naming the field ("slices[3].segments[0]: ..."), or the line where it is
 /// no JSON; Unsupported{schema} for another schema.
 Result<plan::RecordedPlan> plan_from_json(std::string_view text);
 

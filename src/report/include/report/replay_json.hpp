@@ -18,7 +18,7 @@ Result<std::string> to_json(std::span<const ReplayResult> results);
 Result<std::string> to_json(const ReplayResult& result);
 
 /// Reads what to_json writes, and nothing else: an unknown, repeated, missing or ill-typed field is
-/// an error. Errors: InvalidArgument naming the field, or the byte where it is no JSON;
+/// an error. Errors: InvalidArgument naming the field, or the line where it is no JSON;
 /// Unsupported{schema} for another schema.
 Result<std::vector<ReplayResult>> from_json(std::string_view text);
 

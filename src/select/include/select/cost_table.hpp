@@ -51,6 +51,16 @@ struct TrafficPoint {
   friend bool operator==(const TrafficPoint&, const TrafficPoint&) = default;
 };
 
+/// A path that can be chosen; the planners of others are only compared with.
+constexpr bool is_candidate(Path path) {
+  for (const Path candidate : kAllPaths) {
+    if (candidate == path) return true;
+  }
+  return false;
+}
+
+inline constexpr std::string_view kCandidates = "native, rail_only, permutation_only or joint";
+
 /// Times of one path at one point, in seconds: dispatch + combine.
 struct PathTimes {
   Path path = Path::Joint;
@@ -94,8 +104,8 @@ struct CostTable {
 inline constexpr int kMostPoints = 20'000;  ///< anchors, and rejected points, of one table
 inline constexpr int kMostNodes = 65'536;
 
-/// Errors: InvalidArgument; the field is the JSON pointer of the value out of range, of the
-/// quantiles out of order, or of the second of two anchors at one point.
+/// Errors: InvalidArgument; the field is the JSON pointer of the value out of range, of a path that
+/// is no candidate, of the quantiles out of order, or of the second of two anchors at one point.
 Status check(const CostTable& table);
 
 /// Whether `table` was made for a cluster like `cluster`.
