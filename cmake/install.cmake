@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 # The rooms behind the C++ headers in one archive.
-set(rooms base model plan sched transport exec comm)
+set(rooms base model plan select sched transport exec comm)
 add_library(railwave_cpp STATIC)
 foreach(room IN LISTS rooms)
   target_sources(railwave_cpp PRIVATE $<TARGET_OBJECTS:railwave_${room}>)
@@ -12,7 +12,8 @@ set_target_properties(railwave_cpp PROPERTIES EXPORT_NAME cpp LINKER_LANGUAGE CX
                       ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 target_compile_features(railwave_cpp INTERFACE cxx_std_20)
 target_include_directories(railwave_cpp INTERFACE
-                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/railwave/rooms>)
 target_link_libraries(railwave_cpp PUBLIC tl::expected
                       PRIVATE fmt::fmt Threads::Threads PkgConfig::ucx PkgConfig::xxhash)
 
@@ -20,6 +21,13 @@ install(TARGETS railwave RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS railwave_c EXPORT railwave LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS railwave_cpp EXPORT railwave_cpp ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/railwave DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# The rooms that decide, as functions; base/memory.hpp is all that their headers need of others.
+foreach(room model plan select)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/${room}/include/${room}
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/railwave/rooms)
+endforeach()
+install(FILES ${CMAKE_SOURCE_DIR}/src/base/include/base/memory.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/railwave/rooms/base)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/share/railwave DESTINATION ${CMAKE_INSTALL_DATADIR})
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/railwave)
 

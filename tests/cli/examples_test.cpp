@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/command.hpp"
 #include "testbed/emulated_cluster.hpp"
 #include "testbed/scratch.hpp"
 
@@ -34,6 +35,21 @@ TEST_P(Examples, RoundTripBringsEveryTokenBack) {
 
 TEST(MicroBatches, ComeBackWhileOthersAreOnTheirWay) {
   expect_all_say(RAILWAVE_MICRO_BATCHES, "4 micro-batches came back right");
+}
+
+TEST(Decide, SaysWhatAPhaseWillDo) {
+  cli::Command command({RAILWAVE_DECIDE, RAILWAVE_TABLES "/paper-h800.json"});
+  const std::string text = command.rest_of_output();
+  EXPECT_EQ(command.wait(), 0) << command.errors();
+  // Of 8,400 records a node half leave by one rail: native's busiest carries 4,200 of 1,050.
+  EXPECT_THAT(text,
+              testing::HasSubstr("native           1 windows, busiest rails carry 4200 records, "
+                                 "4.00 x bound"));
+  EXPECT_THAT(text,
+              testing::HasSubstr("joint            3 windows, busiest rails carry 1050 records, "
+                                 "1.00 x bound"));
+  EXPECT_THAT(text, testing::HasSubstr("select: "));
+  EXPECT_THAT(text, testing::HasSubstr("mode: ask again, "));
 }
 
 INSTANTIATE_TEST_SUITE_P(InCpp, Examples, testing::Values(RAILWAVE_ROUND_TRIP));

@@ -139,6 +139,8 @@ add_executable(in_c ${EXAMPLES}/round_trip.c)
 target_link_libraries(in_c PRIVATE railwave::railwave)
 add_executable(in_cpp ${EXAMPLES}/round_trip.cpp)
 target_link_libraries(in_cpp PRIVATE railwave::cpp)
+add_executable(decide ${EXAMPLES}/decide.cpp)
+target_link_libraries(decide PRIVATE railwave::cpp)
 )");
   const std::string build = project.file("build");
   const Output configured =
@@ -151,6 +153,10 @@ target_link_libraries(in_cpp PRIVATE railwave::cpp)
   ASSERT_EQ(built.status, 0) << built.text;
   expect_round_trip(build + "/in_c");
   expect_round_trip(build + "/in_cpp");
+  const Output decided =
+      run({build + "/decide", prefix() + "/share/railwave/tables/paper-h800.json"});
+  EXPECT_EQ(decided.status, 0) << decided.text;
+  EXPECT_THAT(decided.text, HasSubstr("select: "));
 }
 
 }  // namespace
