@@ -1,7 +1,6 @@
 #include "plan/workspace.hpp"
 
 #include <limits>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -27,10 +26,8 @@ Status in_range(std::initializer_list<Field> fields) {
   return {};
 }
 
-Result<std::int64_t> as_bytes(std::optional<Wide> size) {
-  if (size && *size <= static_cast<Wide>(std::numeric_limits<std::int64_t>::max())) {
-    return static_cast<std::int64_t>(*size);
-  }
+Result<std::int64_t> as_bytes(const Wide& size) {
+  if (size <= std::numeric_limits<std::int64_t>::max()) return static_cast<std::int64_t>(size);
   return fail(ErrorCode::InvalidArgument, "workspace", "the size does not fit into 64 bits");
 }
 
@@ -43,17 +40,15 @@ Result<std::int64_t> balance_workspace(const BalanceShape& shape) {
                          {"channels", shape.channels, 0},
                          {"dispatch_record_bytes", shape.dispatch_record_bytes, 0},
                          {"return_record_bytes", shape.return_record_bytes, 0}}));
-  const auto nodes = static_cast<Wide>(shape.nodes);
-  const auto ranks = static_cast<Wide>(shape.ranks_per_node);
-  const auto channels = static_cast<Wide>(shape.channels);
-  const Wide rows = static_cast<Wide>(shape.tokens_per_rank) + channels;
-  const Wide row_bytes =
-      static_cast<Wide>(shape.dispatch_record_bytes) + static_cast<Wide>(shape.return_record_bytes);
-  const auto records = product({nodes - 1, rows, row_bytes});
+  const Wide nodes = shape.nodes;
+  const Wide ranks = shape.ranks_per_node;
+  const Wide channels = shape.channels;
+  const Wide rows = channels + shape.tokens_per_rank;
+  const Wide row_bytes = Wide(shape.dispatch_record_bytes) + shape.return_record_bytes;
+  const Wide records = (nodes - 1) * rows * row_bytes;
   // 32 C + 2 C D G + D G words of four bytes.
-  const auto channel_words = product({4, 32, channels});
-  const auto rank_words = product({4, 2 * channels + 1, nodes, ranks});
-  return as_bytes(sum(records, sum(channel_words, rank_words)));
+  const Wide words = 32 * channels + (2 * channels + 1) * nodes * ranks;
+  return as_bytes(records + 4 * words);
 }
 
 Result<ReplicaStorage> replica_storage(const ReplicaShape& shape) {
@@ -62,16 +57,12 @@ Result<ReplicaStorage> replica_storage(const ReplicaShape& shape) {
                          {"parameters", shape.parameters, 0},
                          {"weight_bytes", shape.weight_bytes, 0},
                          {"gradient_bytes", shape.gradient_bytes, 0}}));
-  const auto layers = static_cast<Wide>(shape.layers);
-  const auto of_layer =
-      product({static_cast<Wide>(shape.replicas), static_cast<Wide>(shape.parameters)});
-  if (!of_layer) return fail(as_bytes(std::nullopt).error());
-  const auto weights = product({layers, *of_layer, static_cast<Wide>(shape.weight_bytes)});
-  const auto gradients = product({*of_layer, static_cast<Wide>(shape.gradient_bytes)});
-  const auto all_gradients = product({layers, *of_layer, static_cast<Wide>(shape.gradient_bytes)});
+  const Wide of_layer = Wide(shape.replicas) * shape.parameters;
+  const Wide weights = of_layer * shape.layers * shape.weight_bytes;
+  const Wide gradients = of_layer * shape.gradient_bytes;
   const auto inference = as_bytes(weights);
-  const auto one_layer = as_bytes(sum(weights, gradients));
-  const auto all = as_bytes(sum(weights, all_gradients));
+  const auto one_layer = as_bytes(weights + gradients);
+  const auto all = as_bytes(weights + gradients * shape.layers);
   for (const auto* size : {&inference, &one_layer, &all}) {
     if (!*size) return fail(size->error());
   }

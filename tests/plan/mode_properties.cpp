@@ -1,5 +1,6 @@
 // Mode selection against the draft's formulas in rationals of any size.
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include <boost/multiprecision/cpp_int.hpp>
@@ -45,11 +46,10 @@ Volumes reference(ModeFormula formula, const Letters& x) {
   return {x.expert_bytes * e * whole / x.n, t / x.n * x.remote * x.row_bytes};
 }
 
-Integer big(Wide value) {
-  return (Integer(static_cast<std::uint64_t>(value >> 64)) << 64) +
-         static_cast<std::uint64_t>(value);
+Rational big(const Fraction& value) {
+  return Rational(Integer(value.num.str()), Integer(value.den.str()));
 }
-Rational big(Fraction value) { return Rational(big(value.num), big(value.den)); }
+Rational big(const Wide& value) { return Rational(Integer(value.str())); }
 
 /// Equal numbers. Not ==, which compares the parts: Boost 1.83 leaves a zero that is divided by an
 /// Integer as 0/n.
@@ -82,7 +82,8 @@ Case random_case() {
   in.model.return_row_bytes = any(1, 30);
   in.load.tokens = {any(0, 40), per()};
   const auto den = any(1, 8);
-  in.load.remote_nodes = Ratio{*rc::gen::inRange<std::int64_t>(0, (in.nodes - 1) * den + 1), den};
+  const auto most = std::min(in.nodes - 1, in.model.top_k);
+  in.load.remote_nodes = Ratio{*rc::gen::inRange<std::int64_t>(0, most * den + 1), den};
   const Letters letters{in.nodes,
                         in.workers,
                         in.model.hidden,
@@ -132,8 +133,8 @@ RC_GTEST_PROP(ModeProperties, ThresholdsAreWhereTheAnswerFlips, ()) {
   RC_ASSERT(!reference(c.formula, x).data_centric());
 }
 
-/// Sizes at which 128 bits may or may not suffice: an answer is right or absent.
-RC_GTEST_PROP(ModeProperties, HugeSizesAreRightOrRefused, ()) {
+/// Sizes of up to 63 bits each.
+RC_GTEST_PROP(ModeProperties, HugeSizesAreExact, ()) {
   Case c = random_case();
   c.in.model.hidden = any(1, 63);
   c.in.load.tokens.value = any(1, 63);
@@ -143,26 +144,14 @@ RC_GTEST_PROP(ModeProperties, HugeSizesAreRightOrRefused, ()) {
   c.letters.expert_bytes = c.in.model.expert_bytes;
   const auto want = reference(c.formula, c.letters);
   const auto have = select_mode(c.formula, c.in);
-  const auto fits = [](const Rational& value) {
-    return numerator(value) < (Integer(1) << 128) && denominator(value) < (Integer(1) << 128);
-  };
-  if (have) {
-    RC_ASSERT(same(big(have->data_centric), want.dc));
-    RC_ASSERT(same(big(have->expert_centric), want.ec));
-    RC_ASSERT((have->mode == Mode::DataCentric) == want.data_centric());
-  } else {
-    RC_ASSERT(have.error().field == "volume");
-    RC_TAG("refused");
-  }
-  // What is far below 128 bits is never refused.
-  const Rational largest = std::max({want.dc, want.ec, Rational(8 * c.letters.h * c.letters.h)});
-  if (fits(largest) && numerator(largest) < (Integer(1) << 100)) RC_ASSERT(have.has_value());
+  RC_ASSERT(have.has_value());
+  RC_ASSERT(same(big(have->data_centric), want.dc));
+  RC_ASSERT(same(big(have->expert_centric), want.ec));
+  RC_ASSERT((have->mode == Mode::DataCentric) == want.data_centric());
 }
 
-RC_GTEST_PROP(ModeProperties, ExpectedRemoteNodesIsTheHypergeometricMean, ()) {
-  const auto n = any(1, 8);
-  const auto e = any(1, 9);
-  const auto k = *rc::gen::inRange<std::int64_t>(1, std::min<std::int64_t>(e, 40) + 1);
+/// The mean by its definition, one expert of a token after the other.
+Rational even_routing(std::int64_t n, std::int64_t e, std::int64_t k) {
   Rational reached = 0;
   for (std::int64_t node = 0; node < n; ++node) {
     const std::int64_t own = e / n + (node < e % n ? 1 : 0);
@@ -172,25 +161,65 @@ RC_GTEST_PROP(ModeProperties, ExpectedRemoteNodesIsTheHypergeometricMean, ()) {
     }
     reached += 1 - missed;
   }
-  const Rational want = reached * (n - 1) / n;
-  const Rational error = abs(big(expected_remote_nodes(n, e, k)) - want);
-  RC_ASSERT(error <= Rational(n * k, Integer(1) << 40));
+  return reached * (n - 1) / n;
+}
+
+RC_GTEST_PROP(ModeProperties, ExpectedRemoteNodesIsTheHypergeometricMean, ()) {
+  const auto n = any(1, 8);
+  const auto e = any(1, 9);
+  const auto k = *rc::gen::inRange<std::int64_t>(1, std::min<std::int64_t>(e, 40) + 1);
+  const auto have = expected_remote_nodes(n, e, k);
+  RC_ASSERT(have.has_value());
+  const Rational want = even_routing(n, e, k);
+  RC_ASSERT(same(big(*have), want));
+  RC_ASSERT(std::abs(have->value() - want.convert_to<double>()) <=
+            1e-15 * want.convert_to<double>());
+}
+
+/// Even routing with bytes and tokens chosen so that both volumes are equal: with f = a/b in lowest
+/// terms and rows of `both` bytes, W E (n-1) b = tokens a both.
+RC_GTEST_PROP(ModeProperties, EveryTieIsExpertCentric, ()) {
+  ModeInputs in;
+  in.nodes = *rc::gen::inRange<std::int64_t>(2, 12);
+  in.workers = in.nodes;
+  const auto e = *rc::gen::inRange<std::int64_t>(1, 24);
+  in.model.hidden = 1;
+  in.model.experts = {e, Per::Total};
+  in.model.top_k = *rc::gen::inRange<std::int64_t>(1, std::min<std::int64_t>(e, 5) + 1);
+  in.model.dispatch_row_bytes = any(1, 8);
+  in.model.return_row_bytes = any(1, 8);
+  const Rational f = even_routing(in.nodes, e, in.model.top_k);
+  const Integer left = Integer(e) * (in.nodes - 1) * denominator(f);
+  const Integer right =
+      (Integer(in.model.dispatch_row_bytes) + in.model.return_row_bytes) * numerator(f);
+  const Integer common = gcd(left, right);
+  RC_PRE(left / common < (Integer(1) << 60) && right / common < (Integer(1) << 60));
+  const auto times = *rc::gen::inRange<std::int64_t>(1, 4);
+  in.model.expert_bytes = times * static_cast<std::int64_t>(Integer(right / common));
+  in.load.tokens.value = times * static_cast<std::int64_t>(Integer(left / common));
+  const auto tie = select_mode(ModeFormula::Bytes, in);
+  RC_ASSERT(tie.has_value());
+  RC_ASSERT(tie->mode == Mode::ExpertCentric);
+  RC_ASSERT(tie->data_centric == tie->expert_centric);
+  RC_ASSERT(*tie->tokens_from == Wide(in.load.tokens.value) + 1);
+  RC_ASSERT(tie->expert_bytes_to.value_or(0) == Wide(in.model.expert_bytes) - 1);
+  ++in.load.tokens.value;
+  RC_ASSERT(select_mode(ModeFormula::Bytes, in)->mode == Mode::DataCentric);
 }
 
 RC_GTEST_PROP(ModeProperties, FractionsCompareExactly, ()) {
-  const auto wide = [] {
-    const auto high = static_cast<Wide>(any(0, 63)) << *rc::gen::inRange(0, 65);
-    return high + static_cast<Wide>(any(0, 63));
-  };
+  const auto wide = [] { return (Wide(any(0, 63)) << *rc::gen::inRange(0, 200)) + any(0, 63); };
   const Fraction a{wide(), wide() + 1};
   const Fraction b = *rc::gen::arbitrary<bool>() ? a : Fraction{wide(), wide() + 1};
   RC_ASSERT(less(a, b) == (big(a) < big(b)));
   RC_ASSERT(less(b, a) == (big(b) < big(a)));
   const Fraction reduced = lowest(a.num, a.den);
-  RC_ASSERT(big(reduced) == big(a));
-  RC_ASSERT(boost::multiprecision::gcd(big(reduced.num), big(reduced.den)) == 1);
-  RC_ASSERT(decimal(a.num) == big(a.num).str());
-  if (const auto ab = times(a, b)) RC_ASSERT(big(*ab) == big(a) * big(b));
+  RC_ASSERT(same(big(reduced), big(a)));
+  RC_ASSERT(gcd(reduced.num, reduced.den) == 1);
+  RC_ASSERT(same(big(times(a, b)), big(a) * big(b)));
+  RC_ASSERT(same(big(plus(a, b)), big(a) + big(b)));
+  const auto exact = big(a).convert_to<double>();
+  RC_ASSERT(std::abs(a.value() - exact) <= 1e-15 * exact);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Mode selection: figures worked out by hand, ties, thresholds, sizes beyond 64 bits.
+// Mode selection: figures worked out by hand, ties, thresholds, sizes of any length.
 #include "plan/mode.hpp"
 
 #include <gtest/gtest.h>
@@ -129,20 +129,73 @@ TEST(Mode, NoTokensAreExpertCentric) {
 
 TEST(Mode, ExpectedRemoteNodes) {
   const auto expected = [](std::int64_t n, std::int64_t e, std::int64_t k) {
-    return expected_remote_nodes(n, e, k).value();
+    return decimal(expected_remote_nodes(n, e, k).value());
   };
-  EXPECT_EQ(expected(1, 8, 2), 0);
-  EXPECT_DOUBLE_EQ(expected(4, 8, 1), 0.75);
-  EXPECT_DOUBLE_EQ(expected(4, 8, 8), 3);
+  EXPECT_EQ(expected(1, 8, 2), "0");
+  EXPECT_EQ(expected(4, 8, 1), "3/4");
+  EXPECT_EQ(expected(4, 8, 8), "3");
   // 2 nodes of 2 experts, K = 2: one node is missed with 1/6, so 2 * 5/6 / 2.
-  EXPECT_NEAR(expected(2, 4, 2), 5.0 / 6, 1e-11);
+  EXPECT_EQ(expected(2, 4, 2), "5/6");
+  EXPECT_EQ(expected(2, 8, 2), "11/14");
   // 3 experts on 2 nodes, K = 1: 2/3 and 1/3.
-  EXPECT_NEAR(expected(2, 3, 1), 0.5, 1e-11);
+  EXPECT_EQ(expected(2, 3, 1), "1/2");
   // One expert for 4 nodes: it is foreign to three of four tokens.
-  EXPECT_NEAR(expected(4, 1, 1), 0.75, 1e-11);
+  EXPECT_EQ(expected(4, 1, 1), "3/4");
+  EXPECT_EQ(expected(1'000'000, 1LL << 40, 1), "999999/1000000");
 }
 
-TEST(Mode, SizesBeyond64BitsAreExactAndBeyond128AnError) {
+/// Even routing: f is 2/3 and 11/14, and both volumes are 96 and 176 bytes.
+TEST(Mode, TiesOfEvenRoutingAreExpertCentric) {
+  ModeInputs in;
+  in.nodes = 3;
+  in.workers = 3;
+  in.model = {4, {9, Per::Total}, 1, 16, 8, 8};
+  in.load.tokens = {27, Per::Total};
+  const auto thirds = decide(ModeFormula::Bytes, in);
+  EXPECT_EQ(thirds.mode, Mode::ExpertCentric);
+  EXPECT_EQ(decimal(thirds.data_centric), "96");
+  EXPECT_EQ(decimal(thirds.expert_centric), "96");
+  EXPECT_EQ(decimal(thirds.remote_nodes), "2/3");
+  EXPECT_EQ(decimal(*thirds.tokens_from), "28");
+  EXPECT_EQ(decimal(*thirds.expert_bytes_to), "15");
+  in.nodes = 2;
+  in.workers = 2;
+  in.model = {4, {8, Per::Total}, 2, 44, 8, 8};
+  in.load.tokens = {28, Per::Total};
+  const auto fourteenths = decide(ModeFormula::Bytes, in);
+  EXPECT_EQ(fourteenths.mode, Mode::ExpertCentric);
+  EXPECT_EQ(decimal(fourteenths.expert_centric), "176");
+  EXPECT_EQ(decimal(*fourteenths.tokens_from), "29");
+}
+
+/// 1,000 experts and top-50 on 16 nodes: the mean has a denominator beyond 128 bits.
+TEST(Mode, LongFractionsAreExact) {
+  auto in = small();
+  in.nodes = 16;
+  in.workers = 128;
+  in.model.experts.value = 1000;
+  in.model.top_k = 50;
+  const auto d = decide(ModeFormula::Bytes, in);
+  EXPECT_GT(d.remote_nodes.den, Wide(1) << 128);
+  EXPECT_NEAR(d.remote_nodes.value(), 14.4529, 0.0001);
+  in.load.tokens.value = static_cast<std::int64_t>(*d.tokens_from);
+  EXPECT_EQ(decide(ModeFormula::Bytes, in).mode, Mode::DataCentric);
+  --in.load.tokens.value;
+  EXPECT_EQ(decide(ModeFormula::Bytes, in).mode, Mode::ExpertCentric);
+}
+
+TEST(Mode, AMeanThatNobodyCanWriteIsRefused) {
+  ModeInputs in = small();
+  in.model.experts.value = 1LL << 40;
+  in.model.top_k = 1000;
+  const auto refused = select_mode(ModeFormula::Bytes, in);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().field, "remote_nodes");
+  in.load.remote_nodes = Ratio{1, 2};
+  EXPECT_TRUE(select_mode(ModeFormula::Bytes, in));
+}
+
+TEST(Mode, SizesOf64BitsAreExact) {
   ModeInputs in;
   in.nodes = 1'000'000;
   in.workers = 8'000'000;
@@ -151,9 +204,24 @@ TEST(Mode, SizesBeyond64BitsAreExactAndBeyond128AnError) {
   // 8 * 2^40 * 2^20 * 8 * 999,999 = 2^66 * 999,999.
   EXPECT_EQ(decimal(decide(ModeFormula::DraftH2, in).data_centric), "73786902507861911625793536");
   in.model.hidden = INT64_MAX;
-  const auto beyond = select_mode(ModeFormula::DraftH2, in);
-  ASSERT_FALSE(beyond);
-  EXPECT_EQ(beyond.error().field, "volume");
+  // (2^63 - 1)^2 is 2^126 - 2^64 + 1: times 2^26 * 999,999 it is beyond 128 bits.
+  EXPECT_EQ(decide(ModeFormula::DraftH2, in).data_centric.num,
+            ((Wide(1) << 126) - (Wide(1) << 64) + 1) * (Wide(1) << 26) * 999'999);
+}
+
+/// A token of K slots reaches at most K other nodes.
+TEST(Mode, RemoteNodesAreAtMostTheSlots) {
+  auto in = small();
+  in.nodes = 4;
+  in.load.remote_nodes = Ratio{2'000'000, 1'000'000};
+  EXPECT_TRUE(select_mode(ModeFormula::Bytes, in));
+  in.load.remote_nodes = Ratio{2'000'001, 1'000'000};
+  const auto refused = select_mode(ModeFormula::Bytes, in);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().field, "remote_nodes");
+  EXPECT_EQ(refused.error().message,
+            "a token reaches 2.000001 remote nodes, expected 0 to 2: it has 2 experts, and there "
+            "are 3 other nodes");
 }
 
 TEST(Mode, FieldsOutOfRangeAreNamed) {

@@ -66,7 +66,7 @@ struct ModeModel {
 /// What a step brings.
 struct ModeLoad {
   Amount tokens;  ///< >= 0
-  /// Bytes only: nodes other than its own that a token reaches, on average, 0..n-1; absent:
+  /// Bytes only: nodes other than its own that a token reaches, on average, 0..min(K, n-1); absent:
   /// expected_remote_nodes().
   std::optional<Ratio> remote_nodes{};
 };
@@ -78,7 +78,7 @@ struct ModeInputs {
   ModeLoad load;
 };
 
-/// Bytes are exact. Thresholds keep every other input as it is.
+/// Everything is exact. Thresholds keep every other input as it is.
 struct ModeDecision {
   Mode mode = Mode::ExpertCentric;
   Fraction expert_size;     ///< S_expert: 8 H^2; Bytes: expert_bytes
@@ -86,8 +86,7 @@ struct ModeDecision {
   Fraction data_centric;    ///< C_dc
   Fraction expert_centric;  ///< C_ec
   Fraction remote_nodes;    ///< Bytes only: what was used
-  /// The least token count, in the unit given, that makes it data-centric. Absent: none does, or
-  /// none below 2^128.
+  /// The least token count, in the unit given, that makes it data-centric. Absent: none does.
   std::optional<Wide> tokens_from;
   /// Draft, DraftH2: the most experts, in the unit given, that leave it data-centric. Absent: no
   /// number does.
@@ -97,12 +96,15 @@ struct ModeDecision {
 };
 
 /// Nodes other than its own that a token reaches when it chooses K different experts with equal
-/// chances, each node owns E/n of them (the first E mod n one more) and tokens are spread evenly.
-/// Rounded to within n K 2^-40, equally on every machine. REQUIRES: n, E, K as in ModeInputs.
-Fraction expected_remote_nodes(std::int64_t nodes, std::int64_t experts, std::int64_t top_k);
+/// chances, each node owns E/n of them (the first E mod n one more) and tokens are spread evenly:
+/// (n-1)/n times the sum over nodes of 1 - C(E - own, K) / C(E, K). Exact.
+/// Errors: InvalidArgument{remote_nodes} when min(K, ceil(E/n)) factors of the length of E are more
+/// than 2,048 bits. REQUIRES: n, E, K as in ModeInputs.
+Result<Fraction> expected_remote_nodes(std::int64_t nodes, std::int64_t experts,
+                                       std::int64_t top_k);
 
 /// C_dc < C_ec: data-centric; a tie, and so one node, is expert-centric.
-/// Errors: InvalidArgument naming the field out of range, {volume} when bytes leave 128 bits.
+/// Errors: InvalidArgument naming the field out of range; of expected_remote_nodes().
 /// Source: draft section 4.2.
 Result<ModeDecision> select_mode(ModeFormula formula, const ModeInputs& inputs);
 
