@@ -1,92 +1,22 @@
 #include "plan/lower_bound.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <set>
 
-#include "base/checked.hpp"
+#include "worst_subset.hpp"
 
 namespace railwave::plan {
 namespace {
 
-using RailSet = std::vector<bool>;  // [R]
-
-/// Records of one node, in one direction, that can only use `rails` of that node.
-struct Demand {
-  RailSet rails;
-  std::int64_t records = 0;
-};
-
-bool larger(const Ratio& a, const Ratio& b) {
-  return static_cast<__int128>(a.num) * b.den > static_cast<__int128>(b.num) * a.den;
-}
-
-Ratio reduced(std::int64_t num, std::int64_t den) {
-  const std::int64_t common = std::gcd(num, den);
-  return Ratio{num / common, den / common};
-}
-
-bool within(const RailSet& inner, const RailSet& outer) {
-  for (std::size_t r = 0; r < inner.size(); ++r) {
-    if (inner[r] && !outer[r]) return false;
-  }
-  return true;
-}
-
-RailSet joined(RailSet a, const RailSet& b) {
-  for (std::size_t r = 0; r < b.size(); ++r) a[r] = a[r] || b[r];
-  return a;
-}
-
-/// Only unions of the sets at hand can be the best A: any other A shrinks to the union of what lies
-/// in it. The sets are a node's live rails less a few, so their unions are few as well.
-std::set<RailSet> unions(const std::vector<Demand>& demands) {
-  std::set<RailSet> all;
-  for (const Demand& demand : demands) {
-    std::set<RailSet> wider{demand.rails};
-    if (all.count(demand.rails) != 0) continue;
-    for (const RailSet& set : all) wider.insert(joined(set, demand.rails));
-    all.merge(wider);
-  }
-  return all;
-}
-
-/// max over A of (records whose set lies in A) / (weight of A). `weights` [R] of the node's rails.
-Ratio worst_subset(const std::vector<Demand>& demands, const std::vector<std::int64_t>& weights) {
-  Ratio worst;
-  for (const RailSet& set : unions(demands)) {
-    std::int64_t records = 0;
-    for (const Demand& demand : demands) {
-      if (within(demand.rails, set)) records += demand.records;
-    }
-    std::int64_t weight = 0;
-    for (std::size_t r = 0; r < set.size(); ++r) weight += set[r] ? weights[r] : 0;
-    const Ratio load = reduced(records, weight);
-    if (larger(load, worst)) worst = load;
-  }
-  return worst;
-}
-
-/// Adds records to the demand with the same rails.
-void collect(std::vector<Demand>& demands, const RailSet& rails, std::int64_t records) {
-  for (Demand& demand : demands) {
-    if (demand.rails != rails) continue;
-    demand.records += records;
-    return;
-  }
-  demands.push_back({rails, records});
-}
-
 RailSet egress_rails(const Topology& topology, NodePair pair) {
-  RailSet set(static_cast<std::size_t>(topology.rails()), false);
-  for (const RailId r : topology.eligible(pair.source, pair.destination)) set[r.index()] = true;
+  RailSet set(static_cast<std::size_t>(topology.rails()));
+  for (const RailId r : topology.eligible(pair.source, pair.destination)) set.set(r.index());
   return set;
 }
 
 RailSet ingress_rails(const Topology& topology, NodePair pair) {
-  RailSet set(static_cast<std::size_t>(topology.rails()), false);
+  RailSet set(static_cast<std::size_t>(topology.rails()));
   for (const RailId r : topology.eligible(pair.source, pair.destination)) {
-    set[topology.ingress(pair.source, pair.destination, r).index()] = true;
+    set.set(topology.ingress(pair.source, pair.destination, r).index());
   }
   return set;
 }
@@ -108,28 +38,28 @@ Ratio alone(const Topology& topology, NodePair slice, std::int64_t records) {
   return reduced(records, weight);
 }
 
-void raise(Ratio& bound, const Ratio& other) {
-  if (larger(other, bound)) bound = other;
-}
-
 }  // namespace
 
 Ratio bound_records(const Topology& topology, const RailCounts& counts) {
+  std::vector<std::pmr::vector<std::int64_t>> demand;  // [N, N]
+  for (NodeId s(0); s.value < topology.nodes(); ++s.value) demand.push_back(counts.slices(s));
   Ratio bound;
   for (NodeId node(0); node.value < topology.nodes(); ++node.value) {
-    std::vector<Demand> out;
-    std::vector<Demand> in;
+    RecordsByRails out;
+    RecordsByRails in;
     for (NodeId other(0); other.value < topology.nodes(); ++other.value) {
-      const std::int64_t sent = counts.slice(node, other);
-      const std::int64_t received = counts.slice(other, node);
+      const std::int64_t sent = demand[node.index()][other.index()];
+      const std::int64_t received = demand[other.index()][node.index()];
+      if (node == other) continue;
       if (sent > 0) {
-        collect(out, egress_rails(topology, {node, other}), sent);
-        raise(bound, alone(topology, {node, other}, sent));
+        out[egress_rails(topology, {node, other})] += sent;
+        const Ratio slice = alone(topology, {node, other}, sent);
+        if (larger(slice, bound)) bound = slice;
       }
-      if (received > 0) collect(in, ingress_rails(topology, {other, node}), received);
+      if (received > 0) in[ingress_rails(topology, {other, node})] += received;
     }
     const auto weights = weights_of(topology, node);
-    for (const auto& demands : {out, in}) raise(bound, worst_subset(demands, weights));
+    for (const auto* records : {&out, &in}) bound = worst_subset(*records, weights, bound);
   }
   return bound;
 }

@@ -143,6 +143,88 @@ TEST(Bound, IncomingIsCountedByIngressRail) {
   EXPECT_EQ(bound_records(Topology::create(options).value(), counts), (Ratio{70, 1}));
 }
 
+/// Node k >= 1 has rails 0 and k only: 63 different sets, whose unions nobody could go through.
+TEST(Bound, ManyDifferentSetsOfRails) {
+  constexpr int kNodes = 64;
+  Topology::Options options;
+  options.ranks_per_node.assign(kNodes, 1);
+  options.rails = kNodes;
+  options.live.assign(kNodes, std::vector<bool>(kNodes, false));
+  options.live[0].assign(kNodes, true);
+  RailCounts counts(kNodes, kNodes);
+  for (int k = 1; k < kNodes; ++k) {
+    options.live[static_cast<std::size_t>(k)][0] = true;
+    options.live[static_cast<std::size_t>(k)][static_cast<std::size_t>(k)] = true;
+    counts.set(NodeId(0), RailId(0), NodeId(k), k);
+  }
+  // The j largest share rail 0: 63 + ... + (64 - j) over j + 1 rails, for the best j.
+  Ratio best{63, 2};
+  std::int64_t sum = 0;
+  for (std::int64_t j = 1; j < kNodes; ++j) {
+    sum += kNodes - j;
+    if (sum * best.den > best.num * (j + 1)) best = {sum, j + 1};
+  }
+  const Ratio found = bound_records(Topology::create(options).value(), counts);
+  EXPECT_EQ(found.num * best.den, best.num * found.den);
+  EXPECT_GT(best.den, 5);
+}
+
+/// Each of 64 nodes has rail 0 and a third of the others: all 126 sets of a node differ.
+TEST(Bound, RailsDownAtRandomEverywhere) {
+  constexpr std::size_t kNodes = 64;
+  constexpr std::size_t kPlanes = 96;
+  std::uint64_t state = 1;
+  const auto below = [&](std::uint64_t most) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<int>((state >> 33) % most);
+  };
+  Topology::Options options;
+  options.ranks_per_node.assign(kNodes, 1);
+  options.rails = kPlanes;
+  options.live.assign(kNodes, std::vector<bool>(kPlanes, false));
+  RailCounts counts(kNodes, kPlanes);
+  for (std::size_t node = 0; node < kNodes; ++node) {
+    for (std::size_t r = 0; r < kPlanes; ++r) options.live[node][r] = r == 0 || below(3) == 0;
+    for (std::size_t other = 0; other < kNodes; ++other) {
+      if (other != node) counts.set(NodeId(node), RailId(0), NodeId(other), 1 + below(1000));
+    }
+  }
+  const Topology topology = Topology::create(options).value();
+  const double found = bound_records(topology, counts).value();
+  const auto plan = DispatchPlan::create(topology, counts, {Path::RailOnly, {}}).value();
+  EXPECT_LE(found, static_cast<double>(barrier_path_bound_records(plan)));
+  for (NodeId s(0); s.value < static_cast<int>(kNodes); ++s.value) {
+    double sent = 0;
+    for (NodeId d(0); d.value < static_cast<int>(kNodes); ++d.value) {
+      const auto records = static_cast<double>(counts.slice(s, d));
+      if (s == d) continue;
+      sent += records;
+      EXPECT_GE(found, records / static_cast<double>(topology.eligible(s, d).size()));
+    }
+    EXPECT_GE(found, sent / kPlanes);
+  }
+}
+
+/// Products of records and weights beyond 64 bits.
+TEST(Bound, HugeRecordsAndWeightsAreExact) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 59;
+  Topology::Options options;
+  options.ranks_per_node.assign(4, 1);
+  options.rails = 4;
+  options.live = {{true, true, true, true},
+                  {true, true, false, false},
+                  {true, false, true, false},
+                  {true, false, false, true}};
+  options.weights.assign(4, {kMost, 1, 1, kMost});
+  RailCounts counts(4, 4);
+  counts.set(NodeId(0), RailId(0), NodeId(1), kMost);
+  counts.set(NodeId(0), RailId(0), NodeId(2), kMost);
+  counts.set(NodeId(0), RailId(0), NodeId(3), kMost - 1);
+  // Rails 0, 1 and 2 carry 2^60 at 2^59 + 2; with rail 3 it is 1.5 times 2^60 at 2^60 + 2.
+  EXPECT_EQ(bound_records(Topology::create(options).value(), counts),
+            (Ratio{kMost, kMost / 2 + 1}));
+}
+
 TEST(Bound, SecondsLessTheBurst) {
   EXPECT_DOUBLE_EQ(bound_seconds({5, 2}, 1000, 1e4, 0), 0.25);
   EXPECT_DOUBLE_EQ(bound_seconds({5, 2}, 1000, 1e4, 500), 0.2);

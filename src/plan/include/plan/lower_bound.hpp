@@ -18,8 +18,8 @@ namespace railwave::plan {
 ///   over nodes, directions and subsets A of the node's rails: the records whose eligible set lies
 ///     in A, over the weight of A (incoming, the set is of ingress rails);
 ///   over slices: the records of the slice over the sum of w_r, each the slower of its two ends.
-/// Exact. Cost O(N^2 * R) with equal sets; with unequal ones a factor more, the number of different
-/// unions of a node's sets: at most the sum over its peers of 2^(rails up here and down there).
+/// Exact. Cost O(N^2 R) where the slices of a node have at most four different eligible sets; where
+/// they have more, k <= N, a few maximum flows of k + R vertices for that node and direction.
 Ratio bound_records(const Topology& topology, const RailCounts& counts);
 
 /// With a barrier between windows: the sum over windows of the largest load that the plan puts on
