@@ -170,6 +170,66 @@ TEST(PlanCompare, TheOrderOfPairsInAWindowIsNoDifference) {
   EXPECT_EQ(compare(plan, turned), PlanDifference{});
 }
 
+/// Two nodes' pairs meet in four windows; the pair (0, 1) sends in two of them.
+RecordedPlan two_portions() {
+  RailCounts counts(3, 2);
+  counts.set(NodeId(0), RailId(0), NodeId(1), 35);
+  counts.set(NodeId(0), RailId(1), NodeId(1), 35);
+  counts.set(NodeId(2), RailId(0), NodeId(0), 4);
+  RecordedPlan plan{*Topology::uniform(3, 2, 2), counts, Path::Birkhoff};
+  plan.windows = {{{NodeId(0), NodeId(1)}}, {{NodeId(0), NodeId(1)}, {NodeId(2), NodeId(0)}}};
+  plan.slices.push_back({{NodeId(0), NodeId(1)},
+                         {{0, {34, 34}}, {1, {1, 1}}},
+                         {{RailId(0), 0, RailId(0), 0, 35}, {RailId(1), 0, RailId(1), 0, 35}}});
+  plan.slices.push_back({{NodeId(2), NodeId(0)}, {{1, {4, 0}}}, {{RailId(0), 0, RailId(0), 0, 4}}});
+  return plan;
+}
+
+void expect_only_other_windows(const RecordedPlan& a, const RecordedPlan& b, std::size_t slices) {
+  for (const auto& difference : {compare(a, b), compare(b, a)}) {
+    EXPECT_FALSE(difference.same_traffic());
+    ASSERT_EQ(difference.slices.size(), slices);
+    EXPECT_EQ(difference.slices[0], (SliceDifference{{NodeId(0), NodeId(1)}, 0, false, true}));
+    EXPECT_EQ(difference.elsewhere, 0);
+  }
+}
+
+TEST(PlanCompare, OtherPortionsOfTheSameWindowsDiffer) {
+  const RecordedPlan plan = two_portions();
+  RecordedPlan swapped = plan;
+  std::swap(swapped.slices[0].sends[0].loads, swapped.slices[0].sends[1].loads);
+  expect_only_other_windows(plan, swapped, 1);
+  // As many records in each window, but of other rails.
+  RecordedPlan turned = plan;
+  turned.slices[0].sends[0].loads = {33, 35};
+  turned.slices[0].sends[1].loads = {2, 0};
+  expect_only_other_windows(plan, turned, 1);
+}
+
+TEST(PlanCompare, OtherPairsInAWindowDiffer) {
+  const RecordedPlan plan = two_portions();
+  RecordedPlan other = plan;
+  std::swap(other.windows[0], other.windows[1]);
+  other.slices[1].sends[0].window = 0;
+  expect_only_other_windows(plan, other, 2);
+}
+
+/// Record 0 of the rail's 35 goes last, so in the other window.
+TEST(PlanCompare, OtherSlotsDifferWhereTheWindowDoes) {
+  const RecordedPlan plan = two_portions();
+  RecordedPlan last = plan;
+  last.slices[0].segments = {{RailId(0), 0, RailId(0), 34, 1},
+                             {RailId(0), 1, RailId(0), 0, 34},
+                             {RailId(1), 0, RailId(1), 0, 35}};
+  expect_only_other_windows(plan, last, 1);
+  RecordedPlan second = plan;
+  second.slices[0].segments = {{RailId(0), 0, RailId(0), 1, 1},
+                               {RailId(0), 1, RailId(0), 0, 1},
+                               {RailId(0), 2, RailId(0), 2, 33},
+                               {RailId(1), 0, RailId(1), 0, 35}};
+  EXPECT_EQ(compare(plan, second), PlanDifference{});
+}
+
 TEST(PlanCompare, OtherPhasesAndOtherClustersAreNamed) {
   const RecordedPlan plan = planned(four_nodes(), uneven_counts(), Path::Joint);
   RailCounts less = uneven_counts();

@@ -13,7 +13,10 @@ struct SliceDifference {
   NodePair pair;
   std::int64_t elsewhere = 0;  ///< records that leave by another rail
   bool other_loads = false;    ///< the rails carry other numbers of records
-  bool other_windows = false;  ///< it is sent together with other pairs, or in other portions
+  /// It is sent in other windows, together with other pairs or in other portions: other numbers of
+  /// records in a window, or, where the rails carry as many in all, of a rail in a window; or a
+  /// record keeps its rail, but not its window.
+  bool other_windows = false;
   friend bool operator==(const SliceDifference&, const SliceDifference&) = default;
 };
 
