@@ -5,6 +5,8 @@
 #include <numeric>
 #include <set>
 
+#include <boost/multiprecision/cpp_int.hpp>
+
 namespace railwave::reference {
 namespace {
 
@@ -178,36 +180,31 @@ bool has_uneven_rails(const Cluster& cluster, int s) {
   return false;
 }
 
-/// num/den with num < den, in units of 2^-62 rounded down, by long division.
-std::int64_t binary_fraction(__int128 num, __int128 den) {
-  std::int64_t bits = 0;
-  for (int i = 0; i < 62; ++i) {
-    num *= 2;
-    bits = 2 * bits + (num >= den ? 1 : 0);
-    if (num >= den) num -= den;
-  }
-  return bits;
+using Rational = boost::multiprecision::cpp_rational;
+using Integer = boost::multiprecision::cpp_int;
+
+Rational ideal_share(const Cluster& cluster, int s, int d, int rail) {
+  Integer sum = 0;
+  for (const int r : eligible(cluster, s, d)) sum += weight(cluster, s, d, r);
+  return Rational(Integer(records(cluster, s, d)) * weight(cluster, s, d, rail), sum);
 }
 
-/// Floors of the ideal shares; then record by record to whoever is furthest behind of those whose
-/// share is not whole and that have not got one.
-std::int64_t weighted_quota(const Cluster& cluster, int s, int d, int rail) {
-  std::vector<__int128> behind(at(cluster.rails()), 0);
+/// Shares rounded down; then record by record to whoever is furthest behind of those whose share is
+/// not whole and that have not got one, the first from the start on.
+std::vector<std::int64_t> weighted_quotas(const Cluster& cluster, int s, int d) {
+  std::vector<Rational> behind(at(cluster.rails()), 0);
   std::vector<std::int64_t> given(at(cluster.rails()), 0);
   for (int to = 0; to <= d; ++to) {
     if (to == s) continue;
     const auto rails = eligible(cluster, s, to);
-    __int128 sum = 0;
-    for (const int r : rails) sum += weight(cluster, s, to, r);
     std::int64_t left = records(cluster, s, to);
     std::fill(given.begin(), given.end(), 0);
     std::set<int> served;
     for (const int r : rails) {
-      const __int128 share =
-          static_cast<__int128>(records(cluster, s, to)) * weight(cluster, s, to, r);
-      given[at(r)] = static_cast<std::int64_t>(share / sum);
-      behind[at(r)] += binary_fraction(share % sum, sum);
-      if (share % sum == 0) served.insert(r);
+      const Rational share = ideal_share(cluster, s, to, r);
+      given[at(r)] = static_cast<std::int64_t>(Integer(numerator(share) / denominator(share)));
+      if (share == given[at(r)]) served.insert(r);
+      behind[at(r)] += share - given[at(r)];
       left -= given[at(r)];
     }
     for (; left > 0; --left) {
@@ -219,10 +216,21 @@ std::int64_t weighted_quota(const Cluster& cluster, int s, int d, int rail) {
       }
       served.insert(next);
       ++given[at(next)];
-      behind[at(next)] -= static_cast<__int128>(1) << 62;
+      behind[at(next)] -= 1;
     }
   }
-  return given[at(rail)];
+  return given;
+}
+
+/// Deals the slice's records one by one around the eligible rails, from the start.
+std::vector<std::int64_t> even_quotas(const Cluster& cluster, int s, int d) {
+  const auto rails = eligible(cluster, s, d);
+  std::vector<std::int64_t> given(at(cluster.rails()), 0);
+  for (std::int64_t n = 0; n < records(cluster, s, d); ++n) {
+    const auto turn = static_cast<std::int64_t>(start(cluster, s, d)) + n;
+    ++given[at(rails[at(turn) % rails.size()])];
+  }
+  return given;
 }
 
 }  // namespace
@@ -233,25 +241,18 @@ std::int64_t weight(const Cluster& cluster, int s, int d, int egress) {
                   cluster.options.weights[at(d)][at(chi(cluster, s, d, egress))]);
 }
 
-std::int64_t quota(const Cluster& cluster, int s, int d, int rail) {
-  if (has_uneven_rails(cluster, s)) return weighted_quota(cluster, s, d, rail);
-  // Deals the slice's records one by one around the eligible rails, from the start.
-  const auto rails = eligible(cluster, s, d);
-  std::int64_t got = 0;
-  for (std::int64_t n = 0; n < records(cluster, s, d); ++n) {
-    const auto turn = static_cast<std::int64_t>(start(cluster, s, d)) + n;
-    if (rails[at(turn) % rails.size()] == rail) ++got;
-  }
-  return got;
+std::vector<std::int64_t> quotas(const Cluster& cluster, int s, int d) {
+  return has_uneven_rails(cluster, s) ? weighted_quotas(cluster, s, d) : even_quotas(cluster, s, d);
 }
 
 std::vector<Placed> balanced(const Cluster& cluster, int s, int d) {
   std::vector<Placed> placed;
   std::vector<Placed> surplus;
   std::deque<std::pair<int, std::int64_t>> deficit;
+  const auto quota = quotas(cluster, s, d);
   for (int r = 0; r < cluster.rails(); ++r) {
     const std::int64_t own = cluster.counts[at(s)][at(r)][at(d)];
-    const std::int64_t allowed = quota(cluster, s, d, r);
+    const std::int64_t allowed = quota[at(r)];
     for (std::int64_t i = 0; i < own; ++i) {
       (i < allowed ? placed : surplus).push_back({r, i, r, i});
     }

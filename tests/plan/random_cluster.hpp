@@ -47,7 +47,8 @@ std::int64_t records(const Cluster& cluster, int s, int d);
 std::int64_t weight(const Cluster& cluster, int s, int d, int egress);
 /// start(s, d), -1 where s == d.
 int start(const Cluster& cluster, int s, int d);
-std::int64_t quota(const Cluster& cluster, int s, int d, int rail);
+/// Records of the slice that each rail shall carry, [R].
+std::vector<std::int64_t> quotas(const Cluster& cluster, int s, int d);
 
 /// Where one record goes.
 struct Placed {

@@ -52,11 +52,14 @@ std::pmr::vector<std::int64_t> slice_quotas(const Topology& topology, const Rail
 /// B w_r / W; rail r is given floor(B w_r / W). Then, destinations ascending, each of the
 /// left-over records goes to another rail whose share is not whole (there are more of those than
 /// records): to those that are furthest behind, which is the sum over d' <= d of ideal share less
-/// what was given before; ties by (j - start) mod m. Only the fractions of ideal shares are
-/// rounded, down to multiples of 2^-62; everything else is exact. So a quota is the ideal share
-/// rounded down or up. Where all weights and eligible sets are equal this is the rule of
-/// slice_quotas; that rule is used for every source for which Topology::has_uneven_rails is false.
-/// Cost O(N R log R). Source: DESIGN 5.1, weighted rails.
+/// what was given before; ties by (j - start) mod m. So a quota is the ideal share rounded down or
+/// up, and a rail whose share is whole gets that share even when it is further behind than all
+/// others: no stage has to hold more than a rounded share (plan/capacity.hpp). Exact. Where all
+/// weights and eligible sets are equal this is the rule of slice_quotas; that rule is used for
+/// every source for which Topology::has_uneven_rails is false.
+/// Cost O(N R log R) while the least common multiple of the slices' W is at most 2^95, as with
+/// rates in use; beyond that numbers of its length are added and compared, on the heap. Source:
+/// DESIGN 5.1, weighted rails.
 std::pmr::vector<std::int64_t> weighted_quotas(const Topology& topology, const RailCounts& counts,
                                                NodeId source,
                                                Memory* memory = std::pmr::get_default_resource());
