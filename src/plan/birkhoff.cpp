@@ -4,16 +4,13 @@
 #include <numeric>
 #include <span>
 
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/max_cardinality_matching.hpp>
-
 #include "base/checked.hpp"
+#include "first_matching.hpp"
 
 namespace railwave::plan {
 namespace {
 
-using Matrix = std::vector<std::int64_t>;   // [N, N]
-using Matching = std::vector<std::size_t>;  // [N] the column of each row
+using Matrix = std::vector<std::int64_t>;  // [N, N]
 
 Matrix demand_of(const RailCounts& counts) {
   Matrix demand;
@@ -59,52 +56,6 @@ Matrix padded(Matrix demand, std::size_t n) {
   return demand;
 }
 
-/// A perfect matching of the entries that are left, kept from stage to stage: an entry that is used
-/// up costs its pair, and only those who lost their partner look for a new one.
-class Matcher {
- public:
-  Matcher(const Matrix& left, std::size_t n) : n_(n), graph_(2 * n), mate_(2 * n, nobody()) {
-    for (std::size_t i = 0; i < left.size(); ++i) {
-      if (left[i] > 0) boost::add_edge(i / n, n + i % n, graph_);
-    }
-  }
-
-  /// The column of each row. There is a perfect matching: all rows and columns have the same sum.
-  Matching next() {
-    using Indices = boost::property_map<Graph, boost::vertex_index_t>::type;
-    boost::matching<Graph, Vertex*, Indices, boost::edmonds_augmenting_path_finder, FromTheLast,
-                    boost::no_matching_verifier>(graph_, mate_.data(),
-                                                 get(boost::vertex_index, graph_));
-    Matching matching(n_);
-    for (std::size_t row = 0; row < n_; ++row) {
-      RAILWAVE_CHECK(mate_[row] != nobody(), "row %zu has no partner", row);
-      matching[row] = mate_[row] - n_;
-    }
-    return matching;
-  }
-
-  void use_up(std::size_t row, std::size_t column) {
-    boost::remove_edge(row, n_ + column, graph_);
-    mate_[row] = nobody();
-    mate_[n_ + column] = nobody();
-  }
-
- private:
-  using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS>;
-  using Vertex = Graph::vertex_descriptor;
-  static Vertex nobody() { return Graph::null_vertex(); }
-
-  /// Where Boost would look for a matching to begin with.
-  template <class AnyGraph, class Mates>
-  struct FromTheLast {
-    static void find_matching(const AnyGraph&, Mates) {}
-  };
-
-  std::size_t n_;
-  Graph graph_;
-  std::vector<Vertex> mate_;
-};
-
 struct Step {
   std::int64_t length = 0;
   Matching matching;
@@ -112,7 +63,7 @@ struct Step {
 
 std::vector<Step> decomposed(Matrix left, std::size_t n) {
   std::vector<Step> steps;
-  Matcher matcher(left, n);
+  FirstMatching matcher(left, n);
   std::int64_t rest =
       std::accumulate(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(n), std::int64_t{0});
   while (rest > 0) {

@@ -67,6 +67,111 @@ RC_GTEST_PROP(BirkhoffProperty, StagesAreMatchingsAndAddUpToTheDemand, ()) {
   }
 }
 
+using Entries = std::vector<std::vector<std::int64_t>>;
+
+/// Finds the row a column by turning others away, depth first; `tried` [N] columns.
+bool finds_a_column(const Entries& left, std::size_t row, std::vector<bool>& tried,
+                    std::vector<int>& owner) {
+  for (std::size_t column = 0; column < left.size(); ++column) {
+    if (left[row][column] == 0 || tried[column]) continue;
+    tried[column] = true;
+    if (owner[column] >= 0 &&
+        !finds_a_column(left, static_cast<std::size_t>(owner[column]), tried, owner)) {
+      continue;
+    }
+    owner[column] = static_cast<int>(row);
+    return true;
+  }
+  return false;
+}
+
+bool has_a_perfect_matching(const Entries& left) {
+  std::vector<int> owner(left.size(), -1);
+  for (std::size_t row = 0; row < left.size(); ++row) {
+    std::vector<bool> tried(left.size(), false);
+    if (!finds_a_column(left, row, tried, owner)) return false;
+  }
+  return true;
+}
+
+/// Row by row the lowest column that leaves the others a perfect matching.
+std::vector<std::size_t> first_matching(Entries left) {
+  std::vector<std::size_t> columns;
+  for (auto& row : left) {
+    const auto all = row;
+    for (std::size_t column = 0; columns.size() < static_cast<std::size_t>(&row - left.data()) + 1;
+         ++column) {
+      if (all[column] == 0) continue;
+      row.assign(left.size(), 0);
+      row[column] = 1;
+      if (has_a_perfect_matching(left)) columns.push_back(column);
+    }
+  }
+  return columns;
+}
+
+Entries padded_demand(const Cluster& cluster) {
+  const auto n = static_cast<std::size_t>(cluster.nodes());
+  Entries padded(n, std::vector<std::int64_t>(n, 0));
+  std::vector<std::int64_t> row_lacks(n, largest_sum(cluster));
+  std::vector<std::int64_t> column_lacks = row_lacks;
+  for (std::size_t s = 0; s < n; ++s) {
+    for (std::size_t d = 0; d < n; ++d) {
+      if (s == d) continue;
+      padded[s][d] = reference::records(cluster, static_cast<int>(s), static_cast<int>(d));
+      row_lacks[s] -= padded[s][d];
+      column_lacks[d] -= padded[s][d];
+    }
+  }
+  for (std::size_t s = 0; s < n; ++s) {
+    for (std::size_t d = 0; d < n; ++d) {
+      const std::int64_t add = std::min(row_lacks[s], column_lacks[d]);
+      padded[s][d] += add;
+      row_lacks[s] -= add;
+      column_lacks[d] -= add;
+    }
+  }
+  return padded;
+}
+
+/// Every stage is the definition's, not just any decomposition.
+RC_GTEST_PROP(BirkhoffProperty, MatchingsAreTheFirst, ()) {
+  const Cluster cluster = *reference::any_cluster({7, 2, 12});
+  const auto n = static_cast<std::size_t>(cluster.nodes());
+  Entries left = padded_demand(cluster);
+  std::vector<std::pair<std::int64_t, std::vector<std::size_t>>> found;
+  for (std::int64_t rest = largest_sum(cluster); rest > 0; rest -= found.back().first) {
+    const auto columns = first_matching(left);
+    std::int64_t length = rest;
+    for (std::size_t s = 0; s < n; ++s) length = std::min(length, left[s][columns[s]]);
+    for (std::size_t s = 0; s < n; ++s) left[s][columns[s]] -= length;
+    found.emplace_back(length, columns);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::map<NodePair, std::int64_t> demand;
+  auto stage = birkhoff_stages(counts_of(cluster));
+  std::reverse(stage.begin(), stage.end());
+  for (const auto& [length, columns] : found) {
+    std::vector<StagePart> parts;
+    for (std::size_t s = 0; s < n; ++s) {
+      if (s == columns[s]) continue;
+      const NodePair pair{NodeId(s), NodeId(columns[s])};
+      const std::int64_t all =
+          reference::records(cluster, static_cast<int>(s), static_cast<int>(columns[s]));
+      const std::int64_t records = std::min(length, all - demand[pair]);
+      demand[pair] += records;
+      if (records > 0) parts.push_back({pair, records});
+    }
+    if (parts.empty()) continue;
+    RC_ASSERT(!stage.empty());
+    RC_ASSERT(stage.back().length == length);
+    RC_ASSERT(stage.back().parts == parts);
+    stage.pop_back();
+  }
+  RC_ASSERT(stage.empty());
+}
+
 /// Where the largest sum is a sender's or receiver's, all stages together are the lower bound.
 RC_GTEST_PROP(BirkhoffProperty, BarriersCostOnlyTheRounding, ()) {
   const Cluster cluster = *reference::any_cluster({6, 4, 200, false});

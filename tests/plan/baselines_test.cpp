@@ -87,6 +87,22 @@ TEST(Birkhoff, TheLongestStageComesFirst) {
   EXPECT_EQ(stages[1].parts, shorter);
 }
 
+/// All pairs alike: of the six perfect matchings of 0>1 0>2 0>3 ... the first is 0>1 1>0 2>3 3>2.
+TEST(Birkhoff, EvenDemandGoesByTheFirstMatchings) {
+  const auto stages =
+      birkhoff_stages(on_rail_0({{0, 4, 4, 4}, {4, 0, 4, 4}, {4, 4, 0, 4}, {4, 4, 4, 0}}, 1));
+  ASSERT_EQ(stages.size(), 3U);
+  const std::vector<StagePart> first{
+      {pair(0, 1), 4}, {pair(1, 0), 4}, {pair(2, 3), 4}, {pair(3, 2), 4}};
+  const std::vector<StagePart> second{
+      {pair(0, 2), 4}, {pair(1, 3), 4}, {pair(2, 0), 4}, {pair(3, 1), 4}};
+  const std::vector<StagePart> third{
+      {pair(0, 3), 4}, {pair(1, 2), 4}, {pair(2, 1), 4}, {pair(3, 0), 4}};
+  EXPECT_EQ(stages[0].parts, first);
+  EXPECT_EQ(stages[1].parts, second);
+  EXPECT_EQ(stages[2].parts, third);
+}
+
 /// Three senders of one receiver: no two in one stage, nothing but their records.
 TEST(Birkhoff, PaddingCarriesNothing) {
   const auto stages =

@@ -24,17 +24,20 @@ struct Stage {
 };
 
 /// Decomposes the node demand B[s,d] into matchings (Birkhoff-von Neumann). Rows and columns are
-/// padded to the largest row or column sum; then, as long as something is left, a perfect matching
-/// of the entries that are left is taken off as often as its least entry allows. The stages are
+/// padded to the largest row or column sum, rows in order, into the first columns that lack
+/// something; then, as long as something is left, the lexicographically first perfect matching of
+/// the entries that are left (the first row has the lowest column with which there is one, then the
+/// second, ...) is taken off as often as its least entry allows. The stages are
 /// ordered by length, the longest first, equal ones as they were found. Padding fills the last
 /// stages of its entry, carries nothing, and stages of nothing but padding are left out.
 /// At most N^2 - 2N + 2 stages; the lengths add up to at most the padded sum, so that with rails
 /// balanced and barriers between stages the demand takes no longer than its lower bound, but for
 /// the rounding of records to rails.
 /// REQUIRES: counts that are not negative and whose sum fits into 64 bits.
+/// The stages are fully determined: the same on every rank, machine and build.
 /// Cost: a maximum matching of the N x N entries for every stage, O(N^5) and more in the worst
-/// case. The matchings are Boost.Graph's: the same on every rank that runs the same build. Source:
-/// written from how the RailWave paper (sections 1 and 5) describes FAST (Lei et al., 2026).
+/// case. Source: written from how the RailWave paper (sections 1 and 5) describes FAST (Lei et al.,
+/// 2026).
 std::vector<Stage> birkhoff_stages(const RailCounts& counts);
 
 /// Cuts the rail loads [R] of one pair into its stages: `amounts` [k] records a stage, in order,
