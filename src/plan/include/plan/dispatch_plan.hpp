@@ -28,7 +28,10 @@ class DispatchPlan {
     Memory* scratch = std::pmr::get_default_resource();  ///< for what is needed to make it
   };
 
-  /// Errors: InvalidArgument{windows} as checked_windows.
+  /// Errors: InvalidArgument{counts} when they are of another number of nodes or rails, when one is
+  /// negative or when they do not add up within 64 bits; {windows} as checked_windows.
+  /// Cost: O(N^2 R); O(N^2 R log R) where rails are uneven and balanced. Baselines cost more: see
+  /// birkhoff_stages() and spray().
   static Result<DispatchPlan> create(const Topology& topology, RailCounts counts,
                                      const Options& options);
   /// The same with a topology that is shared instead of copied.
