@@ -19,8 +19,9 @@
 namespace railwave::workload {
 namespace {
 
-/// Without tokens a file of no bytes may name any number of layers, which others then walk through.
 constexpr std::int64_t kMostLayers = 1 << 20;
+/// Without tokens a file of no bytes may name any number of layers, which others then walk through.
+constexpr std::int64_t kMostEmptyLayers = 4096;
 
 /// An extent as an int. Errors: InvalidArgument{trace}.
 Result<int> small_extent(const ArrayFile& file, std::int64_t extent, const char* name,
@@ -66,7 +67,9 @@ Result<std::vector<std::uint16_t>> ids_of(const ArrayFile& file, std::int64_t el
 
 /// [L, T, K].
 Result<Trace> ids_trace(const ArrayFile& file, std::int64_t elements, int experts) {
-  const auto layers = small_extent(file, file.shape[0], "layers", kMostLayers);
+  const bool empty = file.shape[1] == 0;
+  const auto layers = small_extent(file, file.shape[0], empty ? "layers without tokens" : "layers",
+                                   empty ? kMostEmptyLayers : kMostLayers);
   if (!layers) return fail(layers.error());
   const auto top_k = small_extent(file, file.shape[2], "slots");
   if (!top_k) return fail(top_k.error());
