@@ -200,6 +200,18 @@ RankRouting ReplayPhase::routing(RankId rank) const {
   return out;
 }
 
+std::vector<std::int64_t> ReplayPhase::node_rows() const {
+  const auto nodes = static_cast<std::size_t>(cluster_.nodes);
+  std::vector<std::int64_t> out(rows_.size() * nodes, 0);
+  for (std::size_t p = 0; p < rows_.size(); ++p) {
+    const auto& to = destinations_[p / static_cast<std::size_t>(cluster_.ranks_per_node)];
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      out[p * nodes + to[i].index()] = rows_to(RankId(p), i);
+    }
+  }
+  return out;
+}
+
 std::int64_t ReplayPhase::rows(NodePair pair) const {
   const auto& to = destinations_[pair.source.index()];
   const auto at = std::ranges::find(to, pair.destination);

@@ -98,4 +98,31 @@ Result<Traffic> layer_traffic(const Trace& trace, int layer, const Topology& top
   return out;
 }
 
+Result<std::vector<std::int64_t>> routed_node_rows(const Trace& trace, int layer,
+                                                   const Topology& topology,
+                                                   const Placement& placement,
+                                                   std::optional<std::int64_t> max_tokens) {
+  RAILWAVE_TRY(check(trace, layer, topology, placement));
+  const auto nodes = static_cast<std::size_t>(topology.nodes());
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(topology.ranks()) * nodes, 0);
+  std::vector<std::int64_t> last_token(nodes, -1);  // that was counted for the node
+  std::int64_t next = 0;
+  for (RankId p(0); p.value < topology.ranks(); ++p.value) {
+    const auto routing = trace_routing(trace, layer, topology.ranks(), p, max_tokens);
+    if (!routing) return fail(routing.error());
+    for (std::int64_t slot = 0; slot < std::ssize(routing->topk_idx); ++slot) {
+      const std::int64_t expert = routing->topk_idx[static_cast<std::size_t>(slot)];
+      const std::int64_t token = next + slot / routing->top_k;
+      if (expert < 0) continue;
+      const NodeId node =
+          topology.node_of(placement.owner(ExpertId(static_cast<std::int32_t>(expert))));
+      if (last_token[node.index()] == token) continue;
+      last_token[node.index()] = token;
+      ++rows[p.index() * nodes + node.index()];
+    }
+    next += routing->tokens;
+  }
+  return rows;
+}
+
 }  // namespace railwave::workload

@@ -220,6 +220,8 @@ RC_GTEST_PROP(ScheduleTest, RoutingIsWhatTheDefinitionSays, ()) {
       const int ways = schedule == Schedule::Ring ? 1 : nodes - 1;
       for (int step = 1; step <= ways; ++step) {
         const std::int64_t target = (s + step) % nodes * local + g;
+        const auto cell = static_cast<std::size_t>((s * local + g) * nodes + (s + step) % nodes);
+        RC_ASSERT(phase->node_rows()[cell] == by_rank[target]);
         RC_ASSERT(by_rank[target] == volume / ways + (step <= volume % ways ? 1 : 0));
         by_rank.erase(target);
         std::int64_t least = INT64_MAX;
@@ -260,6 +262,12 @@ RC_GTEST_PROP(ScheduleTest, TheVolumeSummaryAndThePayloadAreExact, ()) {
     for (const std::int64_t id : routing.topk_idx) {
       const RankId to = phase->placement().owner(ExpertId(static_cast<int>(id)));
       ++by_pair[{p / local, to.value / local}];
+    }
+    for (int d = 0; d < 4; ++d) {
+      const auto sent = std::ranges::count_if(routing.topk_idx, [&](std::int64_t id) {
+        return phase->placement().owner(ExpertId(static_cast<int>(id))).value / local == d;
+      });
+      RC_ASSERT(phase->node_rows()[static_cast<std::size_t>(p * 4 + d)] == sent);
     }
   }
   std::set<std::pair<int, int>> in_windows;

@@ -57,6 +57,29 @@ TEST(TraceTraffic, MoreSourcesThanRanksAndFewer) {
                                        4, 0, 0, 0, 0));
 }
 
+TEST(TraceTraffic, RoutedRowsAreThoseOfTheTokensThatAreKept) {
+  // Two tokens on rank 0, one on the others; experts 0 to 3 are on node 0, 4 to 7 on node 1.
+  const auto trace = Trace::from_ids({1, 5, 3, 8}, {0, 1, 7,  // rank 0: nodes 0, 1
+                                                    6, 6, 6,  // rank 0: node 1
+                                                    4, 5, 6,  // rank 1: node 1
+                                                    2, Trace::kNoExpert,
+                                                    Trace::kNoExpert,  // rank 2: node 0
+                                                    0, 0, 7})          // rank 3: nodes 0, 1
+                         .value();
+  const auto topology = Topology::uniform(2, 2, 2).value();
+  const auto placement = Placement::contiguous(8, 4).value();
+  const auto rows = [&](std::optional<std::int64_t> most) {
+    return routed_node_rows(trace, 0, topology, placement, most).value();
+  };
+  EXPECT_THAT(rows({}), ElementsAre(1, 2, 0, 1, 1, 0, 1, 1));
+  EXPECT_THAT(rows(1), ElementsAre(1, 1, 0, 1, 1, 0, 1, 1));
+  EXPECT_THAT(rows(0), ElementsAre(0, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_EQ(rows({}), traffic_of(trace, topology).node_rows);
+  const auto counts = Trace::from_counts({1, 1, 8}, Counts(8, 1)).value();
+  EXPECT_EQ(routed_node_rows(counts, 0, topology, placement, {}).error().field, "routing");
+  EXPECT_EQ(routed_node_rows(trace, 1, topology, placement, {}).error().field, "layer");
+}
+
 TEST(TraceTraffic, RefusesWhatDoesNotFit) {
   const auto trace = Trace::from_counts({1, 1, 4}, {1, 1, 1, 1}).value();
   const auto topology = Topology::uniform(2, 1, 1).value();

@@ -92,6 +92,9 @@ class ReplayPhase {
   /// each gets the quotient and the first ones the remainder.
   [[nodiscard]] RankRouting routing(RankId rank) const;
 
+  /// [P, N] rows from each rank to each node: what routing() says, without an entry a row.
+  [[nodiscard]] std::vector<std::int64_t> node_rows() const;
+
   /// Rows from source node to destination node.
   [[nodiscard]] std::int64_t rows(NodePair pair) const;
   /// Rows that leave by rank g of any node: the volume of bin g, and of home rail g.

@@ -1,6 +1,10 @@
 // One layer of a trace as traffic on a cluster.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include <railwave/error.hpp>
 #include <railwave/placement.hpp>
 #include <railwave/topology.hpp>
@@ -20,5 +24,13 @@ namespace railwave::workload {
 /// trace or other ranks than the topology.
 Result<Traffic> layer_traffic(const Trace& trace, int layer, const Topology& topology,
                               const Placement& placement);
+
+/// [P, N] rows from each rank to each node, own included, when the tokens are routed by
+/// trace_routing() with these `max_tokens`: the node_rows of layer_traffic() without [P, P].
+/// Errors: as layer_traffic() and trace_routing().
+Result<std::vector<std::int64_t>> routed_node_rows(const Trace& trace, int layer,
+                                                   const Topology& topology,
+                                                   const Placement& placement,
+                                                   std::optional<std::int64_t> max_tokens);
 
 }  // namespace railwave::workload
