@@ -94,7 +94,9 @@ Status Emulation::write_json(const testbed::ClusterSpec& spec) const {
   out["cluster"] = cluster_json(spec);
   if (gate_) out["gate"] = gate_json(*gate_);
   if (outcome_) out["run"] = run_json(*outcome_);
-  return report::write_private_file(options_.json, out.dump(2) + "\n");
+  return report::write_private_file(
+      options_.json,
+      out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 int Emulation::run() {

@@ -145,7 +145,7 @@ std::string json_of(const ModeOptions& o, const plan::ModeInputs& in,
   out["tokens"] = amount_json(in.load.tokens);
   out["answers"] = nlohmann::ordered_json::array();
   for (const Answer& answer : answers) out["answers"].push_back(answer_json(answer));
-  return out.dump(2) + "\n";
+  return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 int run(const ModeOptions& o) {

@@ -72,7 +72,7 @@ std::string summary_json(const PhaseSource& source, std::size_t layer,
   out["path_bound_free"] = bound_json(source, bounds.free);
   out["windows"] = windows_json(written);
   out["rails"] = rails_json(written);
-  return out.dump(2) + "\n";
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string summary_json(const std::vector<ScheduleBounds>& rows, const std::vector<Path>& paths) {
@@ -89,7 +89,7 @@ std::string summary_json(const std::vector<ScheduleBounds>& rows, const std::vec
     out["schedules"].push_back(
         {{"name", row.schedule}, {"bound_records", row.least}, {"paths", std::move(by_path)}});
   }
-  return out.dump(2) + "\n";
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace railwave::cli

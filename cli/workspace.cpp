@@ -97,7 +97,7 @@ std::string json_of(const WorkspaceOptions& o, const WorkspaceSizes& sizes) {
                     {"phases_in_flight", o.phases},
                     {"segment_bytes", sizes.library.segment},
                     {"send_slots_bytes", sizes.library.send_slots}};
-  return out.dump(2) + "\n";
+  return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 int run(const WorkspaceOptions& options) {

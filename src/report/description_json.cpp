@@ -89,7 +89,7 @@ std::string to_json(const Description& d) {
   out["sum"]["rank_rows"] = square(d.rank_rows, ranks);
   out["layers"] = Json::array();
   for (const TrafficFigures& layer : d.layers) out["layers"].push_back(figures(layer, nodes));
-  return out.dump(1) + "\n";
+  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace railwave::report
