@@ -139,6 +139,7 @@ void add_emulate(CLI::App& app, Invocation& invocation) {
   verb->add_option("--json", options->json, "write cluster, gate and counters to a file")
       ->type_name("FILE");
   verb->callback([&invocation, options] {
+    invocation.takes_command = true;
     invocation.run = [&invocation, options] {
       return Emulation(*options, invocation.command).run();
     };

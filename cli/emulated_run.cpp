@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include <fcntl.h>
@@ -41,7 +42,11 @@ class OutputReader {
     for (ssize_t got = 0; (got = ::read(from_.get(), buffer, sizeof buffer)) > 0;) {
       rest.append(buffer, static_cast<std::size_t>(got));
       for (std::size_t end = 0; (end = rest.find('\n')) != std::string::npos;) {
-        take(rest.substr(0, end), start, progress);
+        try {
+          take(rest.substr(0, end), start, progress);
+        } catch (const std::system_error&) {
+          // Standard output remembers that it failed, and main() says so.
+        }
         rest.erase(0, end + 1);
       }
     }

@@ -15,6 +15,7 @@ namespace railwave::cli {
 
 struct Invocation {
   std::vector<std::string> command{};  ///< everything after the first "--"
+  bool takes_command = false;          ///< (set) by a verb that runs it; else it is refused
   std::function<int()> run{};          ///< (set) by the verb that was chosen; its exit status
 };
 
@@ -28,7 +29,8 @@ void add_select(CLI::App& app, Invocation& invocation);
 void add_mode(CLI::App& app, Invocation& invocation);
 void add_workspace(CLI::App& app, Invocation& invocation);
 
-/// Says the error on standard error; 2 for InvalidArgument, 3 for Unsupported, else 1.
+/// Says the error on standard error. The exit status: 2 for InvalidArgument, 3 for Unsupported; 4
+/// when there is no answer to give (LinkDown, ResourceExhausted, Internal), else 1.
 int report(const Error& error);
 
 }  // namespace railwave::cli
