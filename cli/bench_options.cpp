@@ -10,6 +10,9 @@
 #include "base/fail.hpp"
 #include "base/units.hpp"
 #include "dtype_option.hpp"
+#include "limits.hpp"
+#include "number_options.hpp"
+#include "row_bytes.hpp"
 
 namespace railwave::cli {
 namespace {
@@ -22,12 +25,11 @@ CLI::Option* add(CLI::App& verb, const char* name, T& value, const char* text, c
 }
 
 void add_rounds(CLI::App& verb, BenchOptions& o) {
-  add(verb, "-n,--iters", o.iterations, "timed rounds of each size", "N")
-      ->check(CLI::PositiveNumber);
-  add(verb, "-w,--warmup", o.warmups, "rounds before them", "N")->check(CLI::NonNegativeNumber);
-  add(verb, "-c,--check", o.check, "1: compare every byte of every round; 0: none", "0|1")
-      ->check(CLI::IsMember({0, 1}));
-  add(verb, "--seed", o.seed, "of routing and contents", "N");
+  add_whole(verb, {"-n,--iters", "timed rounds of each size", "N"}, {1, kMostRounds}, o.iterations);
+  add_whole(verb, {"-w,--warmup", "rounds before them", "N"}, {0, kMostRounds}, o.warmups);
+  add_whole(verb, {"-c,--check", "1: compare every byte of every round; 0: none", "0|1"}, {0, 1},
+            o.check);
+  add_seed(verb, "of routing and contents", o.seed);
   add(verb, "--json", o.json, "write the result (docs/bench.md)", "FILE");
 }
 
@@ -37,25 +39,25 @@ void add_sizes(CLI::App& verb, BenchOptions& o, const char* what) {
       is_network(o) ? "largest such size; otherwise 1mb, or begin where that is more"
                     : "largest such size; otherwise 512kb, or begin where that is more",
       "SIZE");
-  add(verb, "-f,--factor", o.factor, "from one size to the next", "N")
-      ->check(CLI::Range(2, 1 << 20));
+  add_whole(verb, {"-f,--factor", "from one size to the next", "N"}, {2, 1 << 20}, o.factor);
 }
 
 void add_run(CLI::App& verb, BenchOptions& o) {
   verb.add_flag("--no-gate", o.no_gate, "do not check first whether the rails are the limit");
-  add(verb, "--timeout", o.timeout, "end the run after this many seconds", "S");
+  add_real(verb, {"--timeout", "end the run after this many seconds", "S"}, kTimeoutSeconds,
+           o.timeout);
 }
 
 }  // namespace
 
 void add_peer_options(CLI::App& verb, BenchOptions& o) {
-  add(verb, "--experts", o.experts, "experts, dealt out contiguously", "E")
-      ->check(CLI::PositiveNumber);
-  add(verb, "--top-k", o.top_k, "different experts of each token", "K")->check(CLI::PositiveNumber);
-  add(verb, "--hidden", o.hidden, "elements of a row", "H")->check(CLI::PositiveNumber);
+  add_whole(verb, {"--experts", "experts, dealt out contiguously", "E"}, {1, kMostExperts},
+            o.experts);
+  add_whole(verb, {"--top-k", "different experts of each token", "K"}, {1, kMostExperts}, o.top_k);
+  add_whole(verb, {"--hidden", "elements of a row", "H"}, kFromOne, o.hidden);
   add(verb, "--dtype", o.dtype, "element type", "NAME")->check(CLI::IsMember({"bf16", "fp32"}));
-  add(verb, "--tokens", o.tokens, "one size: so many tokens a rank, instead of -b, -e and -f", "T")
-      ->check(CLI::PositiveNumber);
+  add_whole(verb, {"--tokens", "one size: so many tokens a rank, instead of -b, -e and -f", "T"},
+            kFromOne, o.tokens);
   add_rounds(verb, o);
 }
 
@@ -82,10 +84,11 @@ void add_network_options(CLI::App& verb, BenchOptions& o) {
   add_sizes(verb, o, "least size: what each sender sends, powers of 1,024");
   if (o.operation == "p2p") {
     o.receiver = 1;
-    add(verb, "--sender", o.sender, "the node that sends", "NODE");
+    add_whole(verb, {"--sender", "the node that sends", "NODE"}, {0, kMostNodes - 1}, o.sender);
   }
   if (o.operation != "permute") {
-    add(verb, "--receiver", o.receiver, "the node that receives", "NODE");
+    add_whole(verb, {"--receiver", "the node that receives", "NODE"}, {0, kMostNodes - 1},
+              o.receiver);
   }
   add_rounds(verb, o);
   add_run(verb, o);
@@ -170,8 +173,9 @@ Result<BenchRequest> understand(const BenchOptions& o, int nodes) {
   BenchRequest request;
   request.timed = {o.operation != "combine", o.operation != "dispatch"};
   request.dtype = dtype_named(o.dtype);
-  const auto row = checked_mul(o.hidden, element_bytes(request.dtype));
-  if (!row || *row > kMostBytes) {
+  const auto row = row_bytes(o.hidden, request.dtype);
+  if (!row) return fail(row.error());
+  if (*row > kMostBytes) {
     return fail(ErrorCode::InvalidArgument, "--hidden",
                 fmt::format("{} elements a row are too many", o.hidden));
   }

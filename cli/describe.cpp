@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "describe_traffic.hpp"
+#include "limits.hpp"
+#include "number_options.hpp"
 #include "report/private_file.hpp"
 #include "verb.hpp"
 
@@ -24,8 +26,9 @@ of the rails. Nothing is sent. docs/formats/describe.md defines every figure.
 Tokens are dealt to the ranks in equal contiguous parts. A trace of counts names its sources, or
 none: then every rank sends alike.
 
-Exit status: 0; 2 for a wrong option or trace, 3 for a trace format that is not read. Colours only on
-a terminal, and not with NO_COLOR.
+Exit status: 0; 2 for a wrong option or trace; 3 for a trace format that is not read; 4 when there is
+no answer: two nodes share no rail, memory, or the output could not be written. Colours only on a
+terminal, and not with NO_COLOR.
 
 Examples:
   railwave describe
@@ -61,24 +64,28 @@ void add_describe(CLI::App& app, Invocation& invocation) {
   auto* verb = app.add_subcommand("describe", "Imbalance and demand of a routing trace");
   verb->footer(kExamples);
   const auto o = std::make_shared<DescribeOptions>();
-  const auto add = [&](const char* name, auto& value, const char* text, const char* type) {
+  const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
     return verb->add_option(name, value, text)->type_name(type)->capture_default_str();
   };
   add("--trace", o->trace, "routing trace (docs/formats/trace.md); none: a generated one", "FILE");
-  add("--experts", o->experts, "experts of the trace, when the file does not say", "E");
+  add_whole(*verb, {"--experts", "experts of the trace; 0: the file says it", "E"},
+            {0, kMostExperts}, o->experts);
   auto* cluster = add("--cluster", o->cluster, "cluster.toml (docs/formats/cluster.md)", "FILE");
-  add("--nodes", o->nodes, "nodes", "N")->excludes(cluster);
-  add("--ranks-per-node", o->ranks_per_node, "ranks of each", "G")->excludes(cluster);
-  add("--rails", o->rails, "rails of each; 0: as many as ranks", "R")
-      ->check(CLI::NonNegativeNumber)
+  add_whole(*verb, {"--nodes", "nodes", "N"}, {1, kMostNodes}, o->nodes)->excludes(cluster);
+  add_whole(*verb, {"--ranks-per-node", "ranks of each", "G"}, {1, kMostRanksPerNode},
+            o->ranks_per_node)
+      ->excludes(cluster);
+  add_whole(*verb, {"--rails", "rails of each; 0: as many as ranks", "R"}, {0, kMostRails},
+            o->rails)
       ->excludes(cluster);
   add("--windows", o->windows, "as submitted, for kappa and phi (docs/schedules.md)", "NAME")
       ->check(CLI::IsMember({"all-at-once", "moderate", "extreme", "waves"}));
-  add("--hidden", o->hidden, "elements of a row", "H");
+  add_whole(*verb, {"--hidden", "elements of a row", "H"}, kFromOne, o->hidden);
   add("--dtype", o->dtype, "element type of a row", "NAME")
       ->check(CLI::IsMember({"bf16", "fp16", "fp32"}));
-  add("--layers", o->layers, "rows of the table at most; figures are of all layers", "L");
-  add("--seed", o->seed, "of the generated trace", "N");
+  add_whole(*verb, {"--layers", "rows of the table at most; figures are of all layers", "L"},
+            {0, kMostLayers}, o->layers);
+  add_seed(*verb, "of the generated trace", o->seed);
   add("--json", o->json, "write all figures (docs/formats/describe.md)", "FILE");
   verb->callback([&invocation, o] { invocation.run = [o] { return run(*o); }; });
 }

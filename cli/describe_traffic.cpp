@@ -1,7 +1,6 @@
 #include "describe_traffic.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
 #include <utility>
 
@@ -10,9 +9,11 @@
 #include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "dtype_option.hpp"
+#include "input_file.hpp"
+#include "limits.hpp"
 #include "plan/waves.hpp"
-#include "replay_workload.hpp"
-#include "testbed/cluster_spec.hpp"
+#include "row_bytes.hpp"
+#include "trace_phases.hpp"
 #include "workload/bins.hpp"
 #include "workload/schedule_windows.hpp"
 #include "workload/trace_traffic.hpp"
@@ -32,15 +33,6 @@ Result<Windows> windows_named(const std::string& name, int nodes) {
   return name == "moderate" ? workload::moderate_windows(nodes) : workload::extreme_windows(nodes);
 }
 
-Result<std::int64_t> row_bytes(const DescribeOptions& o) {
-  const auto row =
-      o.hidden > 0 ? checked_mul(o.hidden, element_bytes(dtype_named(o.dtype))) : std::nullopt;
-  if (row) return *row;
-  return fail(
-      ErrorCode::InvalidArgument, "--hidden",
-      fmt::format("hidden is {}, expected at least 1 and a row below 2^63 bytes", o.hidden));
-}
-
 struct Setting {
   workload::Trace trace;
   Topology topology;
@@ -50,11 +42,30 @@ struct Setting {
 
 Result<Topology> topology_of(const DescribeOptions& o) {
   if (o.cluster.empty()) {
-    return Topology::uniform(o.nodes, o.ranks_per_node, o.rails > 0 ? o.rails : o.ranks_per_node);
+    if (o.rails == 0 && o.ranks_per_node > kMostRails) {
+      return fail(ErrorCode::InvalidArgument, "--rails",
+                  fmt::format("as many as the {} ranks of a node are too many; give 1 to {}",
+                              o.ranks_per_node, kMostRails));
+    }
+    return limited_topology(o.nodes, o.ranks_per_node, o.rails > 0 ? o.rails : o.ranks_per_node);
   }
-  const auto spec = testbed::read_cluster(o.cluster);
+  const auto spec = read_cluster_file(o.cluster);
   if (!spec) return fail(spec.error());
   return Topology::create(testbed::topology_options(*spec));
+}
+
+/// [P, P] and [P, N] rows of a layer and of the sum, [N, R, N] records, and figures of every layer.
+Status fits(const Topology& topology, int layers) {
+  const std::int64_t ranks = topology.ranks();
+  const std::int64_t nodes = topology.nodes();
+  constexpr std::int64_t kOfALayer = 512;
+  const std::int64_t counts =
+      2 * ranks * (ranks + nodes) + nodes * nodes * (topology.rails() + 1) + nodes * nodes;
+  const std::int64_t of_layer = kOfALayer + 8 * (nodes * nodes + 2 * topology.rails());
+  const auto figures = checked_mul(of_layer, layers + 1);
+  return fits_memory(
+      "--nodes", figures ? checked_add(8 * counts, *figures) : std::nullopt,
+      fmt::format("the rows between {} ranks on {} nodes, in {} layers,", ranks, nodes, layers));
 }
 
 Result<Setting> setting_of(const DescribeOptions& o) {
@@ -62,6 +73,7 @@ Result<Setting> setting_of(const DescribeOptions& o) {
   if (!topology) return fail(topology.error());
   auto trace = load_trace(o.trace, o.experts, o.seed, true);
   if (!trace) return fail(trace.error());
+  RAILWAVE_TRY(fits(*topology, trace->layers()));
   auto placement = Placement::contiguous(trace->experts(), topology->ranks());
   if (!placement) return fail(placement.error());
   auto windows = windows_named(o.windows, topology->nodes());
@@ -72,7 +84,7 @@ Result<Setting> setting_of(const DescribeOptions& o) {
 
 report::Description facts(const DescribeOptions& o, const Setting& setting) {
   report::Description out;
-  out.trace = o.trace.empty() ? "generated" : std::filesystem::path(o.trace).filename().string();
+  out.trace = trace_name(o.trace);
   out.experts = setting.trace.experts();
   out.top_k = setting.trace.top_k();
   out.tokens = setting.trace.tokens();
@@ -102,7 +114,7 @@ Result<report::Description> describe_traffic(const DescribeOptions& o) {
   const auto setting = setting_of(o);
   if (!setting) return fail(setting.error());
   const auto& [trace, topology, placement, windows] = *setting;
-  const auto bytes = row_bytes(o);
+  const auto bytes = row_bytes(o.hidden, dtype_named(o.dtype));
   if (!bytes) return fail(bytes.error());
   report::Description out = facts(o, *setting);
   out.row_bytes = *bytes;

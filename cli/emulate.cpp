@@ -10,6 +10,7 @@
 #include "cluster_options.hpp"
 #include "cluster_report.hpp"
 #include "end_signals.hpp"
+#include "number_options.hpp"
 #include "report/private_file.hpp"
 #include "testbed/cluster.hpp"
 #include "verb.hpp"
@@ -26,7 +27,7 @@ RAILWAVE_JOB, RAILWAVE_RAILS and RAILWAVE_CLUSTER. No root, no GPU, nothing left
 
 Exit status: that of the rank that failed first; 128 + n when signal n killed it; 124 when the time
 was up; 130 or 143 after Ctrl-C or SIGTERM. 1 when the gate of --check fails, 2 for a wrong command
-line, 3 when this system can not emulate a cluster.
+line, 3 when this system can not emulate a cluster, 4 when two nodes share no rail.
 
 Examples:
   railwave emulate --tag-output -- hostname
@@ -132,10 +133,8 @@ void add_emulate(CLI::App& app, Invocation& invocation) {
   add_cluster_options(*verb, options->cluster);
   verb->add_flag("--check", options->check, "first measure whether the rails are the limit");
   verb->add_flag("--tag-output", options->tag_output, "begin every line of output with [rank]");
-  verb->add_option("--timeout", options->timeout, "end the command after this many seconds")
-      ->type_name("S")
-      ->capture_default_str()
-      ->check(CLI::Range(0.001, 1e7));
+  add_real(*verb, {"--timeout", "end the command after this many seconds", "S"}, kTimeoutSeconds,
+           options->timeout);
   verb->add_option("--json", options->json, "write cluster, gate and counters to a file")
       ->type_name("FILE");
   verb->callback([&invocation, options] {

@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
+#include "input_file.hpp"
+#include "limits.hpp"
+#include "number_options.hpp"
 #include "plan/plan_check.hpp"
 #include "plan/plan_compare.hpp"
 #include "plan_explain.hpp"
@@ -55,6 +58,7 @@ struct PlanOptions {
   bool schedule_given = false;
   std::string save{};
   std::string check{};
+  std::string given_for_planning{};  ///< (set) an option that --check does not look at
   std::string compare{};
   std::vector<std::int64_t> explain{};
   std::string json{};
@@ -101,21 +105,18 @@ struct Subject {
   std::optional<PhaseSource> source{};          ///< absent for a file
   std::optional<plan::DispatchPlan> planned{};  ///< absent for a file
   std::optional<plan::RecordedPlan> plan{};     ///< (set)
-  std::size_t layer = 0;
+  std::optional<PhaseLayer> layer{};            ///< absent for a file
 };
 
 Result<Subject> planned_subject(const PhaseOptions& phase) {
   Subject subject;
   auto source = phase_source(phase.workload);
   if (!source) return fail(std::move(source).error());
-  const auto layers = std::ssize(source->work.layers);
-  if (phase.layer < 0 || phase.layer >= layers) {
-    return fail(ErrorCode::InvalidArgument, "--layer",
-                fmt::format("layer {}, expected 0 to {}", phase.layer, layers - 1));
-  }
-  subject.layer = static_cast<std::size_t>(phase.layer);
-  auto planned = source->plan(subject.layer, *path_from_string(phase.path));
+  auto layer = source->layer(phase.layer);
+  if (!layer) return fail(std::move(layer).error());
+  auto planned = source->plan(*layer, *path_from_string(phase.path));
   if (!planned) return fail(std::move(planned).error());
+  subject.layer = *std::move(layer);
   subject.source = *std::move(source);
   subject.planned = *std::move(planned);
   subject.plan = record(*subject.planned);
@@ -136,6 +137,7 @@ int show_check(const std::string& file, const plan::RecordedPlan& plan) {
 }
 
 Result<int> show_comparison(const std::string& file, const plan::RecordedPlan& plan) {
+  RAILWAVE_TRY(check_regular(file, "--compare"));
   const auto other = report::read_plan(file);
   if (!other) return fail(other.error());
   const auto difference = plan::compare(plan, *other);
@@ -144,16 +146,20 @@ Result<int> show_comparison(const std::string& file, const plan::RecordedPlan& p
 }
 
 Result<int> show_plan(const PlanOptions& options, const Subject& subject) {
-  fmt::print("{}#\n{}#\n{}", phase_lines(*subject.source, subject.layer, *subject.planned),
+  fmt::print("{}#\n{}#\n{}", phase_lines(*subject.source, *subject.layer, *subject.planned),
              windows_table(*subject.plan), rails_table(*subject.plan));
   if (!options.json.empty()) {
     RAILWAVE_TRY(report::write_private_file(
-        options.json, summary_json(*subject.source, subject.layer, *subject.planned)));
+        options.json, summary_json(*subject.source, *subject.layer, *subject.planned)));
   }
   return 0;
 }
 
 Result<int> run_plan(const PlanOptions& options) {
+  if (!options.check.empty() && !options.given_for_planning.empty()) {
+    return fail(ErrorCode::InvalidArgument, options.given_for_planning,
+                "--check reads the plan from its file and does not look at it; leave it out");
+  }
   if (!options.paths.empty()) return show_paths(options);
   Subject subject;
   int status = 0;
@@ -162,6 +168,7 @@ Result<int> run_plan(const PlanOptions& options) {
     if (!planned) return fail(std::move(planned).error());
     subject = *std::move(planned);
   } else {
+    RAILWAVE_TRY(check_regular(options.check, "--check"));
     auto plan = report::read_plan(options.check);
     if (!plan) return fail(std::move(plan).error());
     subject.plan = *std::move(plan);
@@ -171,8 +178,8 @@ Result<int> run_plan(const PlanOptions& options) {
     RAILWAVE_TRY(report::write_private_file(options.save, report::plan_to_json(*subject.plan)));
   }
   if (!options.explain.empty()) {
-    const auto text = explain(*subject.plan, options.explain,
-                              subject.source ? &*subject.source : nullptr, subject.layer);
+    const auto text =
+        explain(*subject.plan, options.explain, subject.layer ? &subject.layer->sent : nullptr);
     if (!text) return fail(text.error());
     fmt::print("{}", *text);
   }
@@ -196,8 +203,9 @@ void add_plan(CLI::App& app, Invocation& invocation) {
   const auto add = [&](const char* name, auto& value, const char* text, const char* type) {
     return verb->add_option(name, value, text)->type_name(type)->capture_default_str();
   };
-  add("--seed", options->phase.workload.seed, "of the generated trace", "N");
-  auto* layer = add("--layer", options->phase.layer, "of the trace, from 0", "L");
+  add_seed(*verb, "of the generated trace", options->phase.workload.seed);
+  auto* layer = add_whole(*verb, {"--layer", "of the trace, from 0", "L"}, {0, kMostLayers - 1},
+                          options->phase.layer);
   auto* path = add("--path", options->phase.path, "how the phase is executed", "NAME")
                    ->check(CLI::IsMember({"native", "rail_only", "permutation_only", "joint",
                                           "birkhoff", "linear", "pairwise", "spray"}));
@@ -209,17 +217,24 @@ void add_plan(CLI::App& app, Invocation& invocation) {
   auto* save = add("--save", options->save, "write the plan (docs/formats/plan.md)", "FILE");
   auto* check = add("--check", options->check, "read and check a plan", "FILE");
   auto* compare = add("--compare", options->compare, "what differs from this plan", "FILE");
-  auto* explain = add("--explain", options->explain,
-                      "a slice, a home rail's part of it, or one record", "S,D[,RAIL[,INDEX]]")
-                      ->delimiter(',')
+  auto* explain = add_whole_list(*verb,
+                                 {"--explain", "a slice, a home rail's part of it, or one record",
+                                  "S,D[,RAIL[,INDEX]]"},
+                                 kFromZero, options->explain)
                       ->allow_extra_args(false);
   auto* json = add("--json", options->json, "write what is shown", "FILE");
   for (auto* other : {layer, path, save, check, compare, explain}) paths->excludes(other);
-  for (auto* other : {layer, path, save, json}) check->excludes(other);
+  std::vector<const CLI::Option*> of_planning;
+  for (const CLI::Option* option : verb->get_options()) {
+    if (option != check && option != compare && option != explain) of_planning.push_back(option);
+  }
   for (auto* other : {compare, explain}) json->excludes(other);
   const auto* schedule = verb->get_option("--schedule");
-  verb->callback([&invocation, options, schedule] {
+  verb->callback([&invocation, options, schedule, of_planning] {
     options->schedule_given = schedule->count() > 0;
+    for (const CLI::Option* option : of_planning) {
+      if (option->count() > 0) options->given_for_planning = option->get_name();
+    }
     invocation.run = [options] {
       const auto status = run_plan(*options);
       return status ? *status : report(status.error());

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
-#include "model/routing.hpp"
 #include "plan_view.hpp"
 #include "report/table.hpp"
 
@@ -20,15 +19,13 @@ struct Asked {
 };
 
 /// Records of a home rail are numbered by the local ranks whose home it is, then token by token.
-RankId owner_of(const PhaseSource& source, std::size_t layer, const Asked& asked) {
-  const ReplayLayer& sent = source.work.layers[layer];
+RankId owner_of(const Topology& topology, const PhaseCounts& sent, const Asked& asked) {
+  const auto nodes = static_cast<std::size_t>(topology.nodes());
   std::int64_t before = 0;
-  for (int local = 0; local < source.topology.ranks_at(asked.pair.source); ++local) {
-    const RankId rank = source.topology.rank_at(asked.pair.source, local);
-    if (source.topology.home_rail(rank) != asked.home) continue;
-    const Layout layout =
-        Layout::of(sent.routing[rank.index()].view(), source.work.placement, source.topology);
-    before += layout.tokens_per_node[asked.pair.destination.index()];
+  for (int local = 0; local < topology.ranks_at(asked.pair.source); ++local) {
+    const RankId rank = topology.rank_at(asked.pair.source, local);
+    if (topology.home_rail(rank) != asked.home) continue;
+    before += sent.node_rows[rank.index() * nodes + asked.pair.destination.index()];
     if (asked.index < before) return rank;
   }
   return RankId(-1);
@@ -70,14 +67,14 @@ std::string window_line(const plan::RecordedPlan& plan, const Asked& asked, std:
 }
 
 Result<std::string> explain_record(const plan::RecordedPlan& plan, const Asked& asked,
-                                   const PhaseSource* source, std::size_t layer) {
+                                   const PhaseCounts* sent) {
   const auto route = route_of(plan, asked.pair, asked.home, asked.index);
   if (!route) return fail(route.error());
   const auto [s, d] = asked.pair;
   std::string out = fmt::format("record    {} of home rail {}, node {} to node {}\n", asked.index,
                                 asked.home.value, s.value, d.value);
-  if (source != nullptr) {
-    out += fmt::format("token of  rank {}\n", owner_of(*source, layer, asked).value);
+  if (sent != nullptr) {
+    out += fmt::format("token of  rank {}\n", owner_of(plan.topology, *sent, asked).value);
   }
   out += fmt::format("rail      {}{}, slot {} of the {} that the slice has there\n",
                      route->moved ? "moves to " : "stays on ", route->egress.value, route->slot,
@@ -94,8 +91,7 @@ Result<std::string> explain_record(const plan::RecordedPlan& plan, const Asked& 
 }  // namespace
 
 Result<std::string> explain(const plan::RecordedPlan& plan,
-                            const std::vector<std::int64_t>& numbers, const PhaseSource* source,
-                            std::size_t layer) {
+                            const std::vector<std::int64_t>& numbers, const PhaseCounts* sent) {
   const auto wrong = [](const std::string& sentence) {
     return fail(ErrorCode::InvalidArgument, "--explain", sentence);
   };
@@ -111,7 +107,7 @@ Result<std::string> explain(const plan::RecordedPlan& plan,
   const auto id = [&](std::size_t i) { return static_cast<std::int32_t>(numbers[i]); };
   const NodePair pair{NodeId(id(0)), NodeId(id(1))};
   if (numbers.size() == 4) {
-    return explain_record(plan, {pair, RailId(id(2)), numbers[3]}, source, layer);
+    return explain_record(plan, {pair, RailId(id(2)), numbers[3]}, sent);
   }
   const auto slice = std::find_if(plan.slices.begin(), plan.slices.end(),
                                   [&](const plan::RecordedSlice& one) { return one.pair == pair; });

@@ -9,16 +9,15 @@
 #include <railwave/error.hpp>
 
 #include "plan/recorded_plan.hpp"
-#include "plan_phase.hpp"
+#include "trace_phases.hpp"
 
 namespace railwave::cli {
 
 /// s,d: every segment of the slice; s,d,rail: those of one home rail; s,d,rail,index: one record.
-/// `source` (with its layer) names the rank whose token it is; without, that is left out.
+/// `sent` tells the rank whose token it is; without, that is left out.
 /// Errors: InvalidArgument{--explain} for another number of numbers or a node out of range; as
 /// plan::route_of.
 Result<std::string> explain(const plan::RecordedPlan& plan,
-                            const std::vector<std::int64_t>& numbers, const PhaseSource* source,
-                            std::size_t layer);
+                            const std::vector<std::int64_t>& numbers, const PhaseCounts* sent);
 
 }  // namespace railwave::cli

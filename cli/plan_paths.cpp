@@ -15,14 +15,16 @@ Result<ScheduleBounds> bounds_of_schedule(const ReplayOptions& options,
   if (!source) return fail(source.error());
   ScheduleBounds out{options.routing == "trace" ? "trace" : options.schedule};
   out.by_path.assign(paths.size(), 0);
-  for (std::size_t layer = 0; layer < source->work.layers.size(); ++layer) {
-    const auto native = source->plan(layer, Path::Native);
+  for (int l = 0; l < source->phases.layers(); ++l) {
+    const auto layer = source->layer(l);
+    if (!layer) return fail(layer.error());
+    const auto native = source->plan(*layer, Path::Native);
     if (!native) return fail(native.error());
     const PhaseBounds bounds = bounds_of(*native);
     out.native += bounds.barrier;
     out.least += bounds.least;
     for (std::size_t i = 0; i < paths.size(); ++i) {
-      const auto plan = source->plan(layer, paths[i]);
+      const auto plan = source->plan(*layer, paths[i]);
       if (!plan) return fail(plan.error());
       out.by_path[i] += bounds_of(*plan).barrier;
     }

@@ -2,8 +2,9 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/fail.hpp"
-#include "model/routing.hpp"
 #include "plan/lower_bound.hpp"
 
 namespace railwave::cli {
@@ -25,14 +26,24 @@ void add_load(RailLoads& loads, const Topology& topology, NodePair pair, RailId 
 
 }  // namespace
 
-double PhaseSource::seconds(double records) const {
-  return plan::bound_seconds(records, row_bytes, testbed::rate_of_weight_one(spec, topology),
-                             testbed::burst_over_weight(spec, topology));
+Result<PhaseLayer> PhaseSource::layer(int index) const {
+  if (index < 0 || index >= phases.layers()) {
+    return fail(ErrorCode::InvalidArgument, "--layer",
+                fmt::format("layer {}, expected 0 to {}", index, phases.layers() - 1));
+  }
+  auto sent = phases.counts(index);
+  if (!sent) return fail(std::move(sent).error());
+  return PhaseLayer{index, *std::move(sent)};
 }
 
-Result<plan::DispatchPlan> PhaseSource::plan(std::size_t layer, Path path) const {
-  const ReplayLayer& sent = work.layers[layer];
-  return plan::DispatchPlan::create(topology, sent.counts, {path, sent.windows});
+double PhaseSource::seconds(double records) const {
+  return plan::bound_seconds(records, phases.row_bytes(),
+                             testbed::rate_of_weight_one(spec, topology()),
+                             testbed::burst_over_weight(spec, topology()));
+}
+
+Result<plan::DispatchPlan> PhaseSource::plan(const PhaseLayer& layer, Path path) const {
+  return plan::DispatchPlan::create(topology(), layer.sent.counts, {path, layer.sent.windows});
 }
 
 Result<PhaseSource> phase_source(const ReplayOptions& options) {
@@ -40,12 +51,11 @@ Result<PhaseSource> phase_source(const ReplayOptions& options) {
   if (!request) return fail(request.error());
   auto spec = cluster_from(options.cluster);
   if (!spec) return fail(std::move(spec).error());
-  auto topology = Topology::create(testbed::topology_options(*spec));
-  if (!topology) return fail(std::move(topology).error());
-  auto work = make_workload(options, *request, *topology);
-  if (!work) return fail(std::move(work).error());
-  return PhaseSource{*std::move(spec), *std::move(topology), *std::move(work),
-                     options.hidden * element_bytes(request->dtype)};
+  const auto topology = Topology::create(testbed::topology_options(*spec));
+  if (!topology) return fail(topology.error());
+  auto phases = TracePhases::open(options, *request, *topology);
+  if (!phases) return fail(std::move(phases).error());
+  return PhaseSource{*std::move(spec), *std::move(phases)};
 }
 
 PhaseBounds bounds_of(const plan::DispatchPlan& plan) {
@@ -76,15 +86,14 @@ RailLoads planned_loads(const plan::RecordedPlan& plan) {
   return loads;
 }
 
-double intra_node_share(const PhaseSource& source, std::size_t layer) {
+double intra_node_share(const PhaseSource& source, const PhaseLayer& layer) {
+  const Topology& topology = source.topology();
+  const auto nodes = static_cast<std::size_t>(topology.nodes());
   std::int64_t inside = 0;
-  const ReplayLayer& sent = source.work.layers[layer];
-  for (std::size_t p = 0; p < sent.routing.size(); ++p) {
-    const Layout layout =
-        Layout::of(sent.routing[p].view(), source.work.placement, source.topology);
-    inside += layout.tokens_per_node[source.topology.node_of(RankId(p)).index()];
+  for (RankId p(0); p.value < topology.ranks(); ++p.value) {
+    inside += layer.sent.node_rows[p.index() * nodes + topology.node_of(p).index()];
   }
-  const std::int64_t all = inside + sent.counts.total();
+  const std::int64_t all = inside + layer.sent.counts.total();
   return all == 0 ? 0 : static_cast<double>(inside) / static_cast<double>(all);
 }
 

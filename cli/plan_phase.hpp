@@ -12,8 +12,8 @@
 #include "plan/dispatch_plan.hpp"
 #include "plan/recorded_plan.hpp"
 #include "replay_options.hpp"
-#include "replay_workload.hpp"
 #include "testbed/cluster_spec.hpp"
+#include "trace_phases.hpp"
 
 namespace railwave::cli {
 
@@ -24,17 +24,24 @@ struct PhaseOptions {
   std::string path = "joint";
 };
 
+/// One layer of a trace.
+struct PhaseLayer {
+  int layer = 0;
+  PhaseCounts sent{};
+};
+
 /// A cluster and what its layers send.
 struct PhaseSource {
   testbed::ClusterSpec spec;
-  Topology topology;
-  ReplayWorkload work;
-  std::int64_t row_bytes = 0;
+  TracePhases phases;
 
+  [[nodiscard]] const Topology& topology() const { return phases.topology(); }
+  /// Errors: InvalidArgument{--layer} when the trace has no such layer; as TracePhases::counts().
+  [[nodiscard]] Result<PhaseLayer> layer(int index) const;
   /// Seconds for so many records over weight, less the token bucket's burst.
   [[nodiscard]] double seconds(double records) const;
   /// The plan of one layer. Errors: as DispatchPlan::create.
-  [[nodiscard]] Result<plan::DispatchPlan> plan(std::size_t layer, Path path) const;
+  [[nodiscard]] Result<plan::DispatchPlan> plan(const PhaseLayer& layer, Path path) const;
 };
 
 /// Errors: InvalidArgument naming the option, the file or the field.
@@ -61,6 +68,6 @@ RailLoads home_loads(const plan::RecordedPlan& plan);
 RailLoads planned_loads(const plan::RecordedPlan& plan);
 
 /// Of all rows of the layer, one for each token and node: the share that stays in its own node.
-double intra_node_share(const PhaseSource& source, std::size_t layer);
+double intra_node_share(const PhaseSource& source, const PhaseLayer& layer);
 
 }  // namespace railwave::cli

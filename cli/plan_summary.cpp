@@ -50,7 +50,7 @@ Json rails_json(const plan::RecordedPlan& plan) {
 
 }  // namespace
 
-std::string summary_json(const PhaseSource& source, std::size_t layer,
+std::string summary_json(const PhaseSource& source, const PhaseLayer& layer,
                          const plan::DispatchPlan& plan) {
   const plan::RecordedPlan written = record(plan);
   const PhaseBounds bounds = bounds_of(plan);
@@ -59,10 +59,10 @@ std::string summary_json(const PhaseSource& source, std::size_t layer,
   Json out;
   out["schema"] = kSchema;
   out["cluster"] = cluster_json(source.spec);
-  out["workload"] = {{"trace", source.work.trace_name},
-                     {"layer", layer},
-                     {"layers", source.work.layers.size()},
-                     {"row_bytes", source.row_bytes},
+  out["workload"] = {{"trace", source.phases.name()},
+                     {"layer", layer.layer},
+                     {"layers", source.phases.layers()},
+                     {"row_bytes", source.phases.row_bytes()},
                      {"intra_node_share", intra_node_share(source, layer)}};
   out["path"] = to_string(plan.path());
   out["records"] = plan.counts().total();

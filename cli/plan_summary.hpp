@@ -11,7 +11,7 @@
 namespace railwave::cli {
 
 /// One phase and its plan.
-std::string summary_json(const PhaseSource& source, std::size_t layer,
+std::string summary_json(const PhaseSource& source, const PhaseLayer& layer,
                          const plan::DispatchPlan& plan);
 /// The tables of --paths.
 std::string summary_json(const std::vector<ScheduleBounds>& rows, const std::vector<Path>& paths);

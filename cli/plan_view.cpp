@@ -102,24 +102,24 @@ std::vector<WindowFacts> window_facts(const plan::RecordedPlan& plan) {
   return facts;
 }
 
-std::string phase_lines(const PhaseSource& source, std::size_t layer,
+std::string phase_lines(const PhaseSource& source, const PhaseLayer& layer,
                         const plan::DispatchPlan& plan) {
   const plan::RecordedPlan written = record(plan);
   const PhaseBounds bounds = bounds_of(plan);
   const std::int64_t total = plan.counts().total();
   const auto& ranks = source.spec.ranks_per_node;
   std::string out = comment(fmt::format("plan     {}, layer {} of {}, {}", to_string(plan.path()),
-                                        layer, source.work.layers.size(), source.work.trace_name));
+                                        layer.layer, source.phases.layers(), source.phases.name()));
   out += comment(fmt::format("cluster  {} nodes, {} ranks, {} rails of {}", ranks.size(),
-                             source.topology.ranks(), source.topology.rails(),
+                             source.topology().ranks(), source.topology().rails(),
                              format_rate(source.spec.rate)));
   out += comment(
       fmt::format("records  {} of {} leave their node, {} of them ({}) by another rail "
                   "than their home rail; {:.1f} % of all rows stay in their node",
-                  total, format_size(source.row_bytes), moved_in_all(written),
+                  total, format_size(source.phases.row_bytes()), moved_in_all(written),
                   share(moved_in_all(written), total), 100 * intra_node_share(source, layer)));
   out += comment(fmt::format("bounds   {:<21} {:>10} {:>12} {:>8}", "",
-                             has_uneven_rails(source.topology) ? "rec/weight" : "records", "time",
+                             has_uneven_rails(source.topology()) ? "rec/weight" : "records", "time",
                              "x LB1"));
   out += bound_line(source, "LB1, whatever the plan", bounds.least, bounds.least);
   out += bound_line(source, "this plan, with barriers", bounds.barrier, bounds.least);

@@ -23,7 +23,7 @@ struct WindowFacts {
 std::vector<WindowFacts> window_facts(const plan::RecordedPlan& plan);
 
 /// Cluster, workload, records and bounds in "#" lines.
-std::string phase_lines(const PhaseSource& source, std::size_t layer,
+std::string phase_lines(const PhaseSource& source, const PhaseLayer& layer,
                         const plan::DispatchPlan& plan);
 /// One line a window: who sends to whom.
 std::string windows_table(const plan::RecordedPlan& plan);

@@ -5,6 +5,8 @@
 
 #include "base/fail.hpp"
 #include "base/units.hpp"
+#include "limits.hpp"
+#include "number_options.hpp"
 
 namespace railwave::cli {
 
@@ -17,10 +19,16 @@ CLI::Option* add(CLI::App& verb, const char* name, T& value, const char* text, c
 
 }  // namespace
 
+void note_given(CLI::Option* option, ReplayOptions& options) {
+  option->each(
+      [&options, name = option->get_name()](const std::string&) { options.given.push_back(name); });
+}
+
 void add_workload_options(CLI::App& verb, ReplayOptions& o) {
   add(verb, "--trace", o.trace, "routing trace (docs/formats/trace.md); none: a generated one",
       "FILE");
-  add(verb, "--experts", o.experts, "experts of the trace, when the file does not say", "E");
+  add_whole(verb, {"--experts", "experts of the trace; 0: the file says it", "E"},
+            {0, kMostExperts}, o.experts);
   add(verb, "--schedule", o.schedule, "who sends to whom, in which windows", "NAME")
       ->check(CLI::IsMember({"ring", "moderate", "extreme", "all-at-once", "n-type", "r-type"}));
   add(verb, "--placement", o.placement, "order in which a layer's experts fill the bins", "NAME")
@@ -28,19 +36,22 @@ void add_workload_options(CLI::App& verb, ReplayOptions& o) {
   add(verb, "--routing", o.routing, "schedule: one expert a row; trace: the trace's own ids",
       "NAME")
       ->check(CLI::IsMember({"schedule", "trace"}));
-  add(verb, "--payload-mib", o.payload_mib,
-      "remote rows per rank and phase; 0: as many as the trace has", "MIB")
-      ->check(CLI::NonNegativeNumber);
-  add(verb, "--hidden", o.hidden, "elements of a row", "H")->check(CLI::PositiveNumber);
+  add_real(verb,
+           {"--payload-mib", "remote rows per rank and phase; 0: as many as the trace has", "MIB"},
+           {0, kMostPayloadMib}, o.payload_mib);
+  add_whole(verb, {"--hidden", "elements of a row", "H"}, kFromOne, o.hidden);
   add(verb, "--dtype", o.dtype, "element type", "NAME")->check(CLI::IsMember({"bf16", "fp32"}));
-  add(verb, "--max-tokens", o.max_tokens, "with --routing trace: tokens per rank at most; 0: all",
-      "T");
+  add_whole(verb, {"--max-tokens", "with --routing trace: tokens per rank at most; 0: all", "T"},
+            kFromZero, o.max_tokens);
+  for (const char* name : {"--schedule", "--placement", "--payload-mib", "--max-tokens"}) {
+    note_given(verb.get_option(name), o);
+  }
 }
 
 void add_replay_options(CLI::App& verb, ReplayOptions& o) {
   add_cluster_options(verb, o.cluster);
   add_workload_options(verb, o);
-  add(verb, "--seed", o.seed, "of row contents and of the generated trace", "N");
+  add_seed(verb, "of row contents and of the generated trace", o.seed);
   add(verb, "--paths", o.paths, "paths to compare, separated by commas", "NAMES")->delimiter(',');
   add(verb, "--start", o.start, "of the submitted windows of native and rail_only", "NAME")
       ->check(CLI::IsMember({"barrier", "free"}));
@@ -48,17 +59,20 @@ void add_replay_options(CLI::App& verb, ReplayOptions& o) {
       ->check(CLI::IsMember({"rail-barrier", "grant", "free"}));
   add(verb, "--lead", o.lead, "waves: a window counts as received so many bytes early", "SIZE");
   add(verb, "--chunk", o.chunk, "largest frame", "SIZE");
-  add(verb, "--slots", o.slots, "frames in flight per rail", "N");
+  add_whole(verb, {"--slots", "frames in flight per rail; 0: the library's default", "N"},
+            {0, 1 << 20}, o.slots);
   add(verb, "--rows", o.rows, "in-place: in the group's memory, where the node reads them; copied",
       "WHERE")
       ->check(CLI::IsMember({"in-place", "copied"}));
   add(verb, "--socket-buffer", o.socket_buffer, "send buffer of a rail's sockets; 0: the kernel's",
       "SIZE");
-  add(verb, "--layers", o.layers, "layers to replay, from the first; 0: all", "L");
-  add(verb, "--repeats", o.repeats, "samples per layer and path", "N")->check(CLI::PositiveNumber);
+  add_whole(verb, {"--layers", "layers to replay, from the first; 0: all", "L"}, {0, kMostLayers},
+            o.layers);
+  add_whole(verb, {"--repeats", "samples per layer and path", "N"}, {1, kMostRounds}, o.repeats);
   add(verb, "--json", o.json, "write the result (docs/formats/replay_result.md)", "FILE");
   verb.add_flag("--no-gate", o.no_gate, "do not check first whether the rails are the limit");
-  add(verb, "--timeout", o.timeout, "end the run after this many seconds", "S");
+  add_real(verb, {"--timeout", "end the run after this many seconds", "S"}, kTimeoutSeconds,
+           o.timeout);
 }
 
 namespace {
@@ -70,9 +84,21 @@ Result<std::optional<std::int64_t>> size_of(const std::string& text, const char*
   return std::optional<std::int64_t>(*size);
 }
 
+Status check_given(const ReplayOptions& o) {
+  for (const std::string& name : o.given) {
+    const bool of_trace = name == "--max-tokens";
+    if (of_trace == (o.routing == "trace")) continue;
+    return fail(ErrorCode::InvalidArgument, name,
+                fmt::format("only --routing {} looks at it; leave it out",
+                            of_trace ? "trace" : "schedule"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ReplayRequest> understand(const ReplayOptions& o) {
+  RAILWAVE_TRY(check_given(o));
   ReplayRequest request;
   request.schedule = *workload::schedule_from_string(o.schedule);
   request.order = *workload::bin_order_from_string(o.placement);

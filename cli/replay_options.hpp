@@ -16,7 +16,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace railwave::cli {
 
@@ -42,6 +43,7 @@ struct ReplayOptions {
   std::int64_t hidden = 7168;
   std::string dtype = "bf16";
   std::int64_t max_tokens = 0;
+  std::vector<std::string> given{};  ///< (set) of the options that only one --routing looks at
   std::uint64_t seed = 1;
   std::string json{};
   bool no_gate = false;
@@ -52,6 +54,8 @@ struct ReplayOptions {
 /// --max-tokens: which phase, for every verb that looks at one. REQUIRES: `options` outlives the
 /// parsing.
 void add_workload_options(CLI::App& verb, ReplayOptions& options);
+/// Notes in `options` that an option was given that only one --routing looks at.
+void note_given(CLI::Option* option, ReplayOptions& options);
 /// The same and everything else of `railwave replay`.
 void add_replay_options(CLI::App& verb, ReplayOptions& options);
 

@@ -14,15 +14,8 @@
 #include "replay_options.hpp"
 #include "workload/rank_routing.hpp"
 #include "workload/replay_rows.hpp"
-#include "workload/trace.hpp"
 
 namespace railwave::cli {
-
-/// Reads `file`, or generates a trace where there is none: token ids when `with_ids`, else counts.
-/// `experts`: 0 where the file says it, or for the generator's own number.
-/// Errors: InvalidArgument of the reader or the generator.
-Result<workload::Trace> load_trace(const std::string& file, int experts, std::uint64_t seed,
-                                   bool with_ids);
 
 struct ReplayLayer {
   Windows windows;                             ///< as submitted; empty: all pairs at once
@@ -46,7 +39,7 @@ struct ReplayWorkload {
 };
 
 /// Reads or generates the trace and lays it on the cluster. The same on every rank.
-/// Errors: InvalidArgument for the trace, its shape or an uneven cluster under a schedule.
+/// Errors: as TracePhases; ResourceExhausted when the rows of all layers would not fit.
 Result<ReplayWorkload> make_workload(const ReplayOptions& options, const ReplayRequest& request,
                                      const Topology& topology);
 

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
-#include "testbed/cluster_spec.hpp"
+#include "input_file.hpp"
+#include "limits.hpp"
+#include "number_options.hpp"
 
 namespace railwave::cli {
 
@@ -15,12 +17,13 @@ void add_select_options(CLI::App& verb, SelectOptions& o) {
   verb.add_flag("--force", o.force, "use a table that was made for another cluster shape");
   auto* file = verb.add_option("--cluster", o.cluster, "a cluster.toml instead of the next three")
                    ->type_name("FILE");
-  const auto shape = [&](const char* name, auto& value, const char* text, const char* type) {
-    verb.add_option(name, value, text)->type_name(type)->excludes(file);
+  const auto shape = [&](const OptionText& text, int most, std::optional<int>& value) {
+    add_whole(verb, text, {1, most}, value)->excludes(file);
   };
-  shape("--nodes", o.nodes, "machines; none: as many as the table's", "N");
-  shape("--ranks-per-node", o.ranks_per_node, "processes on each; none: the table's", "G");
-  shape("--rails", o.rails, "networks; none: the table's", "R");
+  shape({"--nodes", "machines; none: as many as the table's", "N"}, kMostNodes, o.nodes);
+  shape({"--ranks-per-node", "processes on each; none: the table's", "G"}, kMostRanksPerNode,
+        o.ranks_per_node);
+  shape({"--rails", "networks; none: the table's", "R"}, kMostRails, o.rails);
 
   auto* trace = verb.add_option("--trace", o.replay.trace,
                                 "the layers of a routing trace (docs/formats/trace.md)")
@@ -33,42 +36,47 @@ void add_select_options(CLI::App& verb, SelectOptions& o) {
   figure("--rho", o.rail_skew, "its rail skew, a decimal or a fraction such as 4/3", "X");
   figure("--kappa", o.concentration, "its receiver concentration, likewise", "X");
 
-  const auto add = [&](const char* name, auto& value, const char* text, const char* type) {
+  const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
     return verb.add_option(name, value, text)->type_name(type)->capture_default_str()->needs(trace);
   };
+  const auto count = [&](const OptionText& text, WholeRange range, auto& value) {
+    add_whole(verb, text, range, value)->needs(trace);
+  };
   ReplayOptions& r = o.replay;
-  add("--experts", r.experts, "experts of the trace, when the file does not say", "E");
+  count({"--experts", "experts of the trace; 0: the file says it", "E"}, {0, kMostExperts},
+        r.experts);
   add("--routing", r.routing, "schedule: one expert a row; trace: the trace's own ids", "NAME")
       ->check(CLI::IsMember({"schedule", "trace"}));
   add("--schedule", r.schedule, "who sends to whom, in which windows", "NAME")
       ->check(CLI::IsMember({"ring", "moderate", "extreme", "all-at-once", "n-type", "r-type"}));
   add("--placement", r.placement, "order in which a layer's experts fill the bins", "NAME")
       ->check(CLI::IsMember({"sorted", "natural"}));
-  add("--payload-mib", r.payload_mib, "with --routing schedule: remote rows per rank", "MIB")
-      ->check(CLI::PositiveNumber);
-  add("--layers", r.layers, "layers, from the first; 0: all", "L");
-  add("--hidden", r.hidden, "elements of a row", "H")->check(CLI::PositiveNumber);
+  add_real(verb,
+           {"--payload-mib",
+            "with --routing schedule: remote rows per rank; 0: as many as the trace has", "MIB"},
+           {0, kMostPayloadMib}, r.payload_mib)
+      ->needs(trace);
+  count({"--layers", "layers, from the first; 0: all", "L"}, {0, kMostLayers}, r.layers);
+  count({"--hidden", "elements of a row", "H"}, kFromOne, r.hidden);
   add("--dtype", r.dtype, "element type", "NAME")->check(CLI::IsMember({"bf16", "fp32"}));
-  add("--max-tokens", r.max_tokens, "with --routing trace: tokens per rank at most; 0: all", "T");
+  count({"--max-tokens", "with --routing trace: tokens per rank at most; 0: all", "T"}, kFromZero,
+        r.max_tokens);
+  for (const char* name : {"--schedule", "--placement", "--payload-mib", "--max-tokens"}) {
+    note_given(verb.get_option(name), r);
+  }
 
-  verb.add_option("--rejected", o.rejected, "how many of the nearest anchors out of reach to show")
-      ->type_name("N")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+  add_whole(verb, {"--rejected", "how many of the nearest anchors out of reach to show", "N"},
+            {0, 1'000'000}, o.rejected);
   verb.add_option("--json", o.json, "write the answers to a file")->type_name("FILE");
 }
 
 Result<Topology> topology_from(const SelectOptions& options, const select::ClusterShape& table) {
   if (!options.cluster.empty()) {
-    const auto spec = testbed::read_cluster(options.cluster);
+    const auto spec = read_cluster_file(options.cluster);
     if (!spec) return fail(spec.error());
     return Topology::create(testbed::topology_options(*spec));
   }
   Topology::Options shape{table.ranks_per_node, options.rails.value_or(table.rails)};
-  if (options.nodes && *options.nodes < 1) {
-    return fail(ErrorCode::InvalidArgument, "--nodes",
-                fmt::format("{} nodes; there must be 1", *options.nodes));
-  }
   // A further node is like the last one.
   if (options.nodes) {
     shape.ranks_per_node.resize(static_cast<std::size_t>(*options.nodes),
@@ -77,6 +85,7 @@ Result<Topology> topology_from(const SelectOptions& options, const select::Clust
   if (options.ranks_per_node) {
     shape.ranks_per_node.assign(shape.ranks_per_node.size(), *options.ranks_per_node);
   }
+  RAILWAVE_TRY(check_limits(shape));
   return Topology::create(std::move(shape));
 }
 

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
-#include <limits>
 #include <numeric>
 #include <string_view>
 
@@ -11,33 +9,13 @@
 
 #include "base/checked.hpp"
 #include "base/fail.hpp"
-#include "replay_workload.hpp"
-#include "select/decimal.hpp"
+#include "exact_number.hpp"
+#include "plan/wide.hpp"
 #include "select_options.hpp"
+#include "trace_phases.hpp"
 
 namespace railwave::cli {
 namespace {
-
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size() || value < 1) return std::nullopt;
-  return value;
-}
-
-/// "1.4" or "4/3", exactly.
-std::optional<Ratio> exact(std::string_view text) {
-  const auto slash = text.find('/');
-  if (slash == std::string_view::npos) {
-    const auto decimal = select::Decimal::parse(text);
-    return decimal ? std::optional(decimal->ratio()) : std::nullopt;
-  }
-  const auto num = whole(text.substr(0, slash));
-  const auto den = whole(text.substr(slash + 1));
-  if (!num || !den) return std::nullopt;
-  const std::int64_t divisor = std::gcd(*num, *den);
-  return Ratio{*num / divisor, *den / divisor};
-}
 
 /// "8.75mib" exactly, where parse_size() gives the nearest byte.
 Result<Ratio> exact_size(const std::string& text) {
@@ -57,7 +35,7 @@ Result<Ratio> exact_size(const std::string& text) {
                                                                     {"gib", 30}}};
   const auto* const found = std::find_if(kUnits.begin(), kUnits.end(),
                                          [&](const auto& known) { return known.first == unit; });
-  const auto number = exact(text.substr(0, letters));
+  const auto number = exact_number(text.substr(0, letters));
   if (found != kUnits.end() && number) {
     const std::int64_t scale = std::int64_t{1} << found->second;
     const std::int64_t divisor = std::gcd(scale, number->den);
@@ -65,27 +43,53 @@ Result<Ratio> exact_size(const std::string& text) {
     if (num) return Ratio{*num, number->den / divisor};
   }
   return fail(ErrorCode::InvalidArgument, "--bytes",
-              fmt::format("'{}' is not understood; write it like 8.75mib, with at most 6 digits "
-                          "after the point",
-                          text));
+              fmt::format("'{}' is not understood; write {}, with a unit like mib or none", text,
+                          kExactNumber));
 }
 
-Result<Ratio> skew(const std::string& text, const char* option) {
-  const auto value = exact(text);
-  if (value && value->num >= value->den) return *value;
+/// A figure that a phase on the cluster can have: 1 to `most`.
+struct SkewOption {
+  const char* name;
+  const std::string& text;
+  std::int64_t most;
+  const char* bound;  ///< what `most` is
+};
+
+Result<Ratio> skew(const SkewOption& option) {
+  if (option.text.empty()) {
+    return fail(ErrorCode::InvalidArgument, option.name,
+                "is missing; a phase is given by --bytes, --rho and --kappa");
+  }
+  const auto value = exact_number(option.text);
+  if (!value) {
+    return fail(ErrorCode::InvalidArgument, option.name,
+                fmt::format("'{}' is not understood; write {}", option.text, kExactNumber));
+  }
+  const plan::Wide num = static_cast<plan::Wide>(value->num);
+  const plan::Wide den = static_cast<plan::Wide>(value->den);
+  if (num >= den && num <= den * static_cast<plan::Wide>(option.most)) return *value;
   return fail(
-      ErrorCode::InvalidArgument, option,
-      fmt::format("'{}' is not understood; write a number of at least 1, like 1.4 or 4/3", text));
+      ErrorCode::InvalidArgument, option.name,
+      fmt::format("{} can not be: expected 1 to {}, {}", option.text, option.most, option.bound));
 }
 
-Result<std::vector<SelectPhase>> typed_phase(const SelectOptions& options) {
+Result<std::vector<SelectPhase>> typed_phase(const SelectOptions& options,
+                                             const Topology& topology) {
   const auto payload = exact_size(options.bytes);
   if (!payload) return fail(payload.error());
   SelectPhase phase{std::nullopt, {*payload, {}, {}, 0}};
   if (payload->num == 0) return std::vector{phase};
-  const auto rail_skew = skew(options.rail_skew, "--rho");
+  if (topology.nodes() == 1) {
+    return fail(ErrorCode::InvalidArgument, "--bytes",
+                fmt::format("{} can not be: on a cluster of one node no byte leaves a node",
+                            options.bytes));
+  }
+  const auto rail_skew =
+      skew({"--rho", options.rail_skew, std::int64_t{topology.nodes()} * topology.rails(),
+            "the rails of all nodes"});
   if (!rail_skew) return fail(rail_skew.error());
-  const auto concentration = skew(options.concentration, "--kappa");
+  const auto concentration =
+      skew({"--kappa", options.concentration, topology.nodes(), "the nodes"});
   if (!concentration) return fail(concentration.error());
   phase.descriptors.rail_skew = *rail_skew;
   phase.descriptors.receiver_concentration = *concentration;
@@ -96,15 +100,15 @@ Result<std::vector<SelectPhase>> trace_phases(const ReplayOptions& options,
                                               const Topology& topology) {
   const auto request = understand(options);
   if (!request) return fail(request.error());
-  const auto work = make_workload(options, *request, topology);
-  if (!work) return fail(work.error());
+  const auto source = TracePhases::open(options, *request, topology);
+  if (!source) return fail(source.error());
   std::vector<SelectPhase> phases;
-  for (std::size_t l = 0; l < work->layers.size(); ++l) {
-    const ReplayLayer& layer = work->layers[l];
-    auto descriptors = describe(layer.counts, layer.windows,
-                                options.hidden * element_bytes(request->dtype), topology.ranks());
+  for (int l = 0; l < source->layers(); ++l) {
+    const auto sent = source->counts(l);
+    if (!sent) return fail(sent.error());
+    auto descriptors = describe(sent->counts, sent->windows, source->row_bytes(), topology.ranks());
     if (!descriptors) return fail(descriptors.error());
-    phases.push_back({static_cast<int>(l), *std::move(descriptors)});
+    phases.push_back({l, *std::move(descriptors)});
   }
   return phases;
 }
@@ -114,7 +118,7 @@ Result<std::vector<SelectPhase>> trace_phases(const ReplayOptions& options,
 Result<std::vector<SelectPhase>> phases_from(const SelectOptions& options,
                                              const Topology& topology) {
   if (!options.replay.trace.empty()) return trace_phases(options.replay, topology);
-  if (!options.bytes.empty()) return typed_phase(options);
+  if (!options.bytes.empty()) return typed_phase(options, topology);
   return fail(ErrorCode::InvalidArgument, "command",
               "say which phase: --bytes with --rho and --kappa, or --trace; see railwave select "
               "--help");

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "limits.hpp"
+#include "number_options.hpp"
 #include "report/private_file.hpp"
 #include "report/table.hpp"
 #include "verb.hpp"
@@ -20,7 +22,8 @@ Says what a rank reserves, by three formulas: the paper's RailBalance workspace 
 replicated experts that it replaces (eq. 14, Table 7), and what this library reserves
 (docs/workspace.md). Without options it is the paper's set-up.
 
-Exit status: 0; 2 for a value that is out of range or a size that does not fit into 64 bits.
+Exit status: 0; 2 for a value that is out of range or a size that does not fit into 64 bits; 4 when
+the output could not be written.
 
 Examples:
   railwave workspace
@@ -115,29 +118,38 @@ void add_workspace(CLI::App& app, Invocation& invocation) {
   auto* verb = app.add_subcommand("workspace", "Memory of a rank: the paper's formulas and ours");
   verb->footer(kExamples);
   const auto o = std::make_shared<WorkspaceOptions>();
-  const auto add = [&](const char* name, auto& value, const char* text, const char* type) {
+  const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
     return verb->add_option(name, value, text)->type_name(type)->capture_default_str();
   };
-  add("--nodes", o->nodes, "nodes, D", "D");
-  add("--ranks-per-node", o->ranks_per_node, "ranks of each, G", "G");
-  add("--rails", o->rails, "this library: rails of a node", "R");
-  add("--tokens", o->tokens, "most tokens of a rank in a step, T", "T");
-  add("--hidden", o->hidden, "elements of a row", "H");
+  const auto count = [&](const OptionText& text, WholeRange range, auto& value) {
+    add_whole(*verb, text, range, value);
+  };
+  count({"--nodes", "nodes, D", "D"}, {1, kMostNodes}, o->nodes);
+  count({"--ranks-per-node", "ranks of each, G", "G"}, {1, kMostRanksPerNode}, o->ranks_per_node);
+  count({"--rails", "this library: rails of a node", "R"}, {1, kMostRails}, o->rails);
+  count({"--tokens", "most tokens of a rank in a step, T", "T"}, kFromOne, o->tokens);
+  count({"--hidden", "elements of a row", "H"}, kFromOne, o->hidden);
   add("--dtype", o->dtype, "element type of a row", "NAME")->check(CLI::IsMember({"bf16", "fp32"}));
-  add("--channels", o->channels, "eq. 13: reserved channels, C", "C");
-  add("--dispatch-record", o->dispatch_record, "eq. 13: s_d; none: a row and 32 bytes", "BYTES");
-  add("--return-record", o->return_record, "eq. 13: s_c; none: a row and 32 bytes", "BYTES");
-  add("--replicas", o->replicas, "eq. 14: more experts a rank, separated by commas", "LIST")
-      ->delimiter(',');
-  add("--layers", o->layers, "eq. 14: MoE layers, L", "L");
-  add("--intermediate", o->intermediate, "eq. 14: an expert has 3 H I parameters", "I");
-  add("--weight-bytes", o->weight_bytes, "eq. 14: bytes of a weight, w", "BYTES");
-  add("--gradient-bytes", o->gradient_bytes, "bytes of a replica's gradient, g", "BYTES");
-  add("--top-k", o->top_k, "this library: experts of a token", "K");
-  add("--max-recv-rows", o->max_recv_rows, "this library: rows that may come; 0: all tokens", "M");
+  count({"--channels", "eq. 13: reserved channels, C", "C"}, kFromOne, o->channels);
+  count({"--dispatch-record", "eq. 13: s_d; none: a row and 32 bytes", "BYTES"}, kFromOne,
+        o->dispatch_record);
+  count({"--return-record", "eq. 13: s_c; none: a row and 32 bytes", "BYTES"}, kFromOne,
+        o->return_record);
+  add_whole_list(*verb, {"--replicas", "eq. 14: more experts a rank, separated by commas", "LIST"},
+                 kFromOne, o->replicas);
+  count({"--layers", "eq. 14: MoE layers, L", "L"}, {1, kMostLayers}, o->layers);
+  count({"--intermediate", "eq. 14: an expert has 3 H I parameters", "I"}, kFromOne,
+        o->intermediate);
+  count({"--weight-bytes", "eq. 14: bytes of a weight, w", "BYTES"}, {1, 1'024}, o->weight_bytes);
+  count({"--gradient-bytes", "bytes of a replica's gradient, g", "BYTES"}, {0, 1'024},
+        o->gradient_bytes);
+  count({"--top-k", "this library: experts of a token", "K"}, {1, kMostExperts}, o->top_k);
+  count({"--max-recv-rows", "this library: rows that may come; 0: all tokens", "M"}, kFromZero,
+        o->max_recv_rows);
   add("--chunk", o->chunk, "this library: largest frame", "SIZE");
-  add("--slots", o->slots, "this library: frames in flight per rail", "N");
-  add("--phases", o->phases, "this library: phases that may be under way at once", "N");
+  count({"--slots", "this library: frames in flight per rail", "N"}, {1, 1 << 20}, o->slots);
+  count({"--phases", "this library: phases that may be under way at once", "N"}, {1, 1 << 20},
+        o->phases);
   add("--json", o->json, "write the sizes (docs/workspace.md)", "FILE");
   verb->callback([&invocation, o] { invocation.run = [o] { return run(*o); }; });
 }

@@ -4,6 +4,8 @@
 #include "base/fail.hpp"
 #include "base/units.hpp"
 #include "dtype_option.hpp"
+#include "limits.hpp"
+#include "row_bytes.hpp"
 
 namespace railwave::cli {
 namespace {
@@ -11,8 +13,9 @@ namespace {
 Result<std::int64_t> record_bytes(const WorkspaceOptions& o,
                                   const std::optional<std::int64_t>& given) {
   if (given) return *given;
-  const auto row = checked_mul(o.hidden, element_bytes(dtype_named(o.dtype)));
-  const auto record = row ? checked_add(*row, 32) : std::nullopt;
+  const auto row = row_bytes(o.hidden, dtype_named(o.dtype));
+  if (!row) return fail(row.error());
+  const auto record = checked_add(*row, 32);
   if (record) return *record;
   return fail(ErrorCode::InvalidArgument, "--hidden", "a record does not fit into 64 bits");
 }
@@ -26,7 +29,7 @@ Result<std::int64_t> expert_parameters(const WorkspaceOptions& o) {
 }
 
 Result<WorkspaceSize> library_size(const WorkspaceOptions& o) {
-  const auto topology = Topology::uniform(o.nodes, o.ranks_per_node, o.rails);
+  const auto topology = limited_topology(o.nodes, o.ranks_per_node, o.rails);
   if (!topology) return fail(topology.error());
   const auto chunk = parse_size(o.chunk, "--chunk");
   if (!chunk) return fail(chunk.error());
