@@ -11,7 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.hpp"
+#include "limits.hpp"
 #include "mode_inputs.hpp"
+#include "number_options.hpp"
 #include "report/private_file.hpp"
 #include "report/table.hpp"
 #include "verb.hpp"
@@ -30,7 +32,8 @@ Formulas (docs/mode.md):
   draft     as the IETF draft prints it; experts and tokens count as they are typed
   draft-h2  the draft's with the missing factor H, experts and tokens per worker
 
-Exit status: 0; 2 for a value that is out of range.
+Exit status: 0; 2 for a value that is out of range or that no formula asked for looks at; 4 when the
+output could not be written.
 
 Examples:
   railwave mode
@@ -138,10 +141,12 @@ std::string json_of(const ModeOptions& o, const plan::ModeInputs& in,
   out["cluster"] = {{"nodes", o.nodes}, {"ranks_per_node", o.ranks_per_node}};
   out["model"] = {{"hidden", in.model.hidden},
                   {"experts", amount_json(in.model.experts)},
-                  {"top_k", in.model.top_k},
-                  {"expert_bytes", in.model.expert_bytes},
-                  {"dispatch_row_bytes", in.model.dispatch_row_bytes},
-                  {"return_row_bytes", in.model.return_row_bytes}};
+                  {"top_k", in.model.top_k}};
+  if (uses_bytes(o)) {
+    out["model"]["expert_bytes"] = in.model.expert_bytes;
+    out["model"]["dispatch_row_bytes"] = in.model.dispatch_row_bytes;
+    out["model"]["return_row_bytes"] = in.model.return_row_bytes;
+  }
   out["tokens"] = amount_json(in.load.tokens);
   out["answers"] = nlohmann::ordered_json::array();
   for (const Answer& answer : answers) out["answers"].push_back(answer_json(answer));
@@ -179,28 +184,43 @@ void add_mode(CLI::App& app, Invocation& invocation) {
   add("--formula", o->formulas, "formulas, separated by commas", "NAMES")
       ->delimiter(',')
       ->check(CLI::IsMember({"draft", "draft-h2", "bytes"}));
-  add("--nodes", o->nodes, "nodes, n", "N");
-  add("--ranks-per-node", o->ranks_per_node, "workers of each, m", "G");
-  add("--hidden", o->hidden, "elements of a row", "H");
-  auto* experts = add("--experts", o->experts, "of the layer, in all (256)", "E");
-  add("--experts-per-worker", o->experts_per_worker, "of the layer, on each worker", "E")
+  const auto count = [&](const OptionText& text, WholeRange range, auto& value) {
+    return add_whole(*verb, text, range, value);
+  };
+  constexpr WholeRange kInt{1, std::numeric_limits<std::int32_t>::max()};
+  count({"--nodes", "nodes, n", "N"}, kInt, o->nodes);
+  count({"--ranks-per-node", "workers of each, m", "G"}, kInt, o->ranks_per_node);
+  count({"--hidden", "elements of a row", "H"}, kFromOne, o->hidden);
+  auto* experts = count({"--experts", "of the layer, in all (256)", "E"}, kFromOne, o->experts);
+  count({"--experts-per-worker", "of the layer, on each worker", "E"}, kFromOne,
+        o->experts_per_worker)
       ->excludes(experts);
-  add("--top-k", o->top_k, "experts of a token", "K");
-  auto* tokens = add("--tokens", o->tokens, "of a step, in all", "T");
-  add("--tokens-per-worker", o->tokens_per_worker, "of a step, on each worker (4096)", "T")
+  count({"--top-k", "experts of a token", "K"}, {1, kMostExperts}, o->top_k);
+  auto* tokens = count({"--tokens", "of a step, in all", "T"}, kFromZero, o->tokens);
+  count({"--tokens-per-worker", "of a step, on each worker (4096)", "T"}, kFromZero,
+        o->tokens_per_worker)
       ->excludes(tokens);
-  auto* size = add("--expert-bytes", o->expert_bytes, "bytes: weights of an expert", "SIZE");
-  add("--intermediate", o->intermediate, "bytes: or 3 H I weights", "I")->excludes(size);
+  std::vector<CLI::Option*> of_bytes;
+  of_bytes.push_back(add("--expert-bytes", o->expert_bytes, "bytes: weights of an expert", "SIZE"));
+  of_bytes.push_back(
+      count({"--intermediate", "bytes: or 3 H I weights", "I"}, kFromOne, o->intermediate)
+          ->excludes(of_bytes.front()));
   const auto dtype = [&](const char* name, std::string& value, const char* text) {
-    add(name, value, text, "NAME")->check(CLI::IsMember({"bf16", "fp16", "fp32", "fp8_e4m3"}));
+    of_bytes.push_back(
+        add(name, value, text, "NAME")->check(CLI::IsMember({"bf16", "fp16", "fp32", "fp8_e4m3"})));
   };
   dtype("--weight-dtype", o->weight_dtype, "bytes: of 3 H I weights");
   dtype("--dispatch-dtype", o->dispatch_dtype, "bytes: of rows there; fp8 with scales");
   dtype("--return-dtype", o->return_dtype, "bytes: of rows back");
-  add("--remote-nodes", o->remote_nodes, "bytes: other nodes that a token reaches, on average",
-      "X");
+  of_bytes.push_back(add("--remote-nodes", o->remote_nodes,
+                         "bytes: other nodes that a token reaches, on average", "X"));
   add("--json", o->json, "write the answers (docs/mode.md)", "FILE");
-  verb->callback([&invocation, o] { invocation.run = [o] { return run(*o); }; });
+  verb->callback([&invocation, o, of_bytes] {
+    for (const CLI::Option* option : of_bytes) {
+      if (option->count() > 0) o->given_for_bytes = option->get_name();
+    }
+    invocation.run = [o] { return run(*o); };
+  });
 }
 
 }  // namespace railwave::cli

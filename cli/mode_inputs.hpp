@@ -28,9 +28,13 @@ struct ModeOptions {
   std::string weight_dtype = "bf16";
   std::string dispatch_dtype = "bf16";
   std::string return_dtype = "bf16";
-  std::optional<double> remote_nodes{};
+  std::string remote_nodes{};     ///< exact_number(); empty: even routing
+  std::string given_for_bytes{};  ///< (set) an option that only formula bytes looks at
   std::string json{};
 };
+
+/// Formula bytes is among those asked for; only then are bytes and remote nodes of the inputs set.
+bool uses_bytes(const ModeOptions& options);
 
 /// Errors: InvalidArgument naming the option. What select_mode() checks is left to it.
 Result<plan::ModeInputs> mode_inputs(const ModeOptions& options);
