@@ -22,7 +22,8 @@ different random experts and back. p2p, incast and permute move plain bytes over
 without the library: what is slow there, no plan can mend.
 
 Exit status: 0; 1 when something came out wrong or a run failed; 2 for a wrong command line; 3 when
-this system can not emulate a cluster.
+this system can not emulate a cluster; 4 when there is nothing to measure: two nodes share no rail,
+memory, or the output could not be written.
 
 Examples:
   railwave bench round-trip

@@ -11,7 +11,7 @@
 #include "limits.hpp"
 #include "number_options.hpp"
 #include "plan/plan_check.hpp"
-#include "plan/plan_compare.hpp"
+#include "plan_difference.hpp"
 #include "plan_explain.hpp"
 #include "plan_paths.hpp"
 #include "plan_phase.hpp"
@@ -39,15 +39,19 @@ longest chain when windows run free.
 --compare then speak of that plan.
 
 Exit status: 0; 1 when --check finds a fault or --compare a difference; 2 for a wrong command line
-or file.
+or file; 3 for a schedule that needs more nodes or a file of another version; 4 when there is no
+answer: two nodes share no rail, memory, or the output could not be written.
 
 Examples:
   railwave plan
+  railwave plan --cluster cluster.toml --routing trace --path joint
   railwave plan --trace intent_L26_T8222_K6.u8 --experts 64 --schedule ring --layer 3 --path native
   railwave plan --trace intent_L26_T8222_K6.u8 --experts 64 --paths all
-  railwave plan --cluster cluster.toml --routing trace --path joint --save joint.json
+  railwave plan --trace intent_L26_T8222_K6.u8 --experts 64 --payload-mib 0 --paths native,joint
+                                         the whole trace: the paper's 2.66, 4.43 and 7.08
   railwave plan --explain 0,1            every segment of what node 0 sends to node 1
-  railwave plan --explain 0,1,2,25       record 25 of home rail 2: which rail, who, when and why
+  railwave plan --explain 0,1,2,13       record 13 of home rail 2: which rail, who, when and why
+  railwave plan --save joint.json
   railwave plan --check joint.json
   railwave plan --path rail_only --compare joint.json
 )";
@@ -140,9 +144,9 @@ Result<int> show_comparison(const std::string& file, const plan::RecordedPlan& p
   RAILWAVE_TRY(check_regular(file, "--compare"));
   const auto other = report::read_plan(file);
   if (!other) return fail(other.error());
-  const auto difference = plan::compare(plan, *other);
-  fmt::print("{}", difference_text(difference));
-  return difference == plan::PlanDifference{} ? 0 : 1;
+  const auto difference = difference_text(plan, *other);
+  fmt::print("{}", difference.text);
+  return difference.differs ? 1 : 0;
 }
 
 Result<int> show_plan(const PlanOptions& options, const Subject& subject) {

@@ -191,33 +191,4 @@ std::string segments_table(const plan::RecordedSlice& slice, std::optional<RailI
   return out;
 }
 
-std::string difference_text(const plan::PlanDifference& difference) {
-  std::string out;
-  if (difference.other_topology) out += comment("the clusters differ");
-  if (difference.other_counts) out += comment("the phases differ: other records per rail");
-  if (difference.other_path) out += comment("the paths differ");
-  if (difference.other_windows) out += comment("the windows differ");
-  if (difference.slices.empty()) {
-    if (difference.same_traffic() && !difference.other_topology) {
-      out += comment("every record takes the same rail in the same window");
-    }
-    return out;
-  }
-  out += comment(fmt::format("{} slices differ, {} records take another rail",
-                             difference.slices.size(), difference.elsewhere));
-  Table table({{"source"},
-               {"destination"},
-               {"other rail", "records"},
-               {"loads", "", Align::Left},
-               {"windows", "", Align::Left}});
-  for (std::size_t i = 0; i < std::min(difference.slices.size(), kMostRows); ++i) {
-    const plan::SliceDifference& slice = difference.slices[i];
-    table.add_row({fmt::format("{}", slice.pair.source.value),
-                   fmt::format("{}", slice.pair.destination.value),
-                   fmt::format("{}", slice.elsewhere), slice.other_loads ? "differ" : "same",
-                   slice.other_windows ? "differ" : "same"});
-  }
-  return out + table.text();
-}
-
 }  // namespace railwave::cli

@@ -8,7 +8,6 @@
 
 #include <railwave/ids.hpp>
 
-#include "plan/plan_compare.hpp"
 #include "plan/recorded_plan.hpp"
 #include "plan_phase.hpp"
 
@@ -31,7 +30,5 @@ std::string windows_table(const plan::RecordedPlan& plan);
 std::string rails_table(const plan::RecordedPlan& plan);
 /// One line a segment of the pair, of one home rail when given.
 std::string segments_table(const plan::RecordedSlice& slice, std::optional<RailId> home);
-/// What differs, or that nothing does.
-std::string difference_text(const plan::PlanDifference& difference);
 
 }  // namespace railwave::cli

@@ -23,7 +23,8 @@ of its own, so that one path's losses do not slow the connections of the next. T
 layer's quantile.
 
 Exit status: 0; 1 when a row was wrong or a run failed; 2 for a wrong command line; 3 when this
-system can not emulate a cluster.
+system can not emulate a cluster; 4 when there is nothing to measure: two nodes share no rail,
+memory, or the output could not be written.
 
 Examples:
   railwave replay

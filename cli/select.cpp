@@ -26,13 +26,16 @@ Sizes are powers of 1,024 and read exactly, as are --rho and --kappa. The table 
 for this cluster's shape: nodes, ranks per node, rails; --force uses it all the same.
 
 Exit status: 0; 2 for a wrong command line, a malformed table or one for another cluster; 3 for a
-table of another version.
+table of another version or a schedule that needs more nodes; 4 when there is no answer: two nodes
+share no rail, memory, or the output could not be written.
 
 Examples:
   railwave select --bytes 8.75mib --rho 1 --kappa 1
   railwave select --bytes 8.75mib --rho 1.4 --kappa 1 --rails 8
   railwave select --bytes 7mib --rho 1 --kappa 4/3 --nodes 2 --force --json answer.json
-  railwave select --table mine.json --trace intent_L26_T8222_K6.u8 --experts 64 --payload-mib 7
+  railwave select --table mine.json --bytes 0.45mib --rho 1.1 --kappa 1
+  railwave select --table mine.json --trace intent_L26_T8222_K6.u8 --experts 64 --payload-mib 7 \
+      --schedule all-at-once
 )";
 
 constexpr const char* kShippedTable = "share/railwave/tables/paper-h800.json";
