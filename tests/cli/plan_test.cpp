@@ -74,7 +74,7 @@ std::vector<std::string> small(const std::vector<std::string>& more) {
 TEST(Plan, HelpHasExamples) {
   const Answer answer = plan({"--help"});
   EXPECT_EQ(answer.status, 0);
-  EXPECT_THAT(answer.output, HasSubstr("railwave plan --explain 0,1,2,25"));
+  EXPECT_THAT(answer.output, HasSubstr("railwave plan --explain 0,1,2,13"));
   EXPECT_THAT(answer.output, HasSubstr("--payload-mib"));
 }
 
