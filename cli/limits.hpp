@@ -21,7 +21,7 @@ constexpr int kMostRounds = 1'000'000;               ///< of one measurement
 constexpr double kMostPayloadMib = 8'589'934'592.0;  ///< 2^33: bytes are exact in a double
 constexpr int kMostExperts = workload::Trace::kMaxExperts;
 /// What one verb may hold of counts and rows.
-constexpr std::int64_t kMostMemory = std::int64_t{2} << 30;
+constexpr std::int64_t kMostMemory = std::int64_t{1} << 30;
 
 /// Errors: InvalidArgument naming the option when a number of the shape is out of the limits above.
 Status check_limits(const Topology::Options& shape);

@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(
         Absurd{{"describe", "--ranks-per-node", "100"}, 2, "InvalidArgument{--rails}"},
         Absurd{{"describe", "--nodes", "250", "--ranks-per-node", "1024", "--rails", "8"},
                4,
-               "ResourceExhausted{--nodes, need 1049618517280, have 2147483648}: the rows between "
+               "ResourceExhausted{--nodes, need 1049618517280, have 1073741824}: the rows between "
                "256000 ranks on 250 nodes"},
         Absurd{{"workspace", "--nodes", "100000"}, 2, "from 1 to 2048"},
         Absurd{{"workspace", "--nodes", "2048", "--ranks-per-node", "1024"},
