@@ -12,6 +12,7 @@
 #include "base/fail.hpp"
 #include "guardian.hpp"
 #include "message.hpp"
+#include "testbed/emulation_limits.hpp"
 
 namespace railwave::testbed {
 namespace {
@@ -66,6 +67,7 @@ struct Cluster::State {
 
 Result<Cluster> Cluster::start(const ClusterSpec& spec) {
   RAILWAVE_TRY(validate(spec));
+  RAILWAVE_TRY(check_emulation(spec));
   auto guardian = start_guardian(spec);
   if (!guardian) return fail(guardian.error());
   auto state = std::make_unique<State>();

@@ -7,15 +7,11 @@
 
 #include "base/checked.hpp"
 #include "base/fail.hpp"
+#include "base/units.hpp"
 
 namespace railwave::testbed {
 namespace {
 
-constexpr int kMostNodes = 250;
-constexpr int kMostRails = 64;
-constexpr int kMostRanksPerNode = 1024;
-constexpr std::int64_t kLeastRate = 100'000;
-constexpr std::int64_t kMostRate = 16'000'000'000;
 constexpr std::int64_t kMostQueue = 1'000'000'000;
 
 tl::unexpected<Error> invalid(std::string field, std::string message) {
@@ -46,7 +42,7 @@ Status has_shape(std::string_view field, const std::vector<std::vector<T>>& rows
 }
 
 Status check_shape(const ClusterSpec& spec) {
-  RAILWAVE_TRY(in_range("nodes", spec.nodes(), 1, kMostNodes));
+  RAILWAVE_TRY(check_nodes(spec.nodes()));
   RAILWAVE_TRY(in_range("rails", spec.rails, 1, kMostRails));
   for (const int ranks : spec.ranks_per_node) {
     RAILWAVE_TRY(in_range("ranks_per_node", ranks, 1, kMostRanksPerNode));
@@ -74,11 +70,21 @@ Status check_maps(const ClusterSpec& spec) {
   return {};
 }
 
-Status check_speeds(const ClusterSpec& spec) {
-  RAILWAVE_TRY(in_range("rate", spec.rate, kLeastRate, kMostRate));
-  for (const auto& row : spec.rail_rate) {
-    for (const auto rate : row) RAILWAVE_TRY(in_range("rail_rate", rate, kLeastRate, kMostRate));
+Status check_rail_rates(const ClusterSpec& spec) {
+  for (std::size_t n = 0; n < spec.rail_rate.size(); ++n) {
+    for (std::size_t r = 0; r < spec.rail_rate[n].size(); ++r) {
+      if (auto valid = check_rate(spec.rail_rate[n][r]); !valid) {
+        return invalid("rail_rate",
+                       fmt::format("node {}, rail {}: {}", n, r, valid.error().message));
+      }
+    }
   }
+  return {};
+}
+
+Status check_speeds(const ClusterSpec& spec) {
+  RAILWAVE_TRY(check_rate(spec.rate));
+  RAILWAVE_TRY(check_rail_rates(spec));
   RAILWAVE_TRY(in_range("mtu", spec.mtu, 576, 65'000));
   const auto frame = least_burst(spec.mtu);
   if (spec.burst < frame) {
@@ -119,8 +125,9 @@ Ipv4 rail_address(const ClusterSpec& spec, NodeId node, RailId rail) {
 }
 
 ClusterSpec uniform_cluster(int nodes, int ranks_per_node, int rails) {
+  RAILWAVE_CHECK(nodes >= 0, "%d nodes", nodes);
   ClusterSpec spec;
-  spec.ranks_per_node.assign(static_cast<std::size_t>(std::max(nodes, 0)), ranks_per_node);
+  spec.ranks_per_node.assign(static_cast<std::size_t>(nodes), ranks_per_node);
   spec.rails = rails;
   return spec;
 }
@@ -128,6 +135,14 @@ ClusterSpec uniform_cluster(int nodes, int ranks_per_node, int rails) {
 std::int64_t least_burst(int mtu) {
   const std::int64_t frame = mtu + 14;
   return frame + (frame + 99) / 100;
+}
+
+Status check_nodes(std::int64_t nodes) { return in_range("nodes", nodes, 1, kMostNodes); }
+
+Status check_rate(std::int64_t rate) {
+  if (rate >= kLeastRate && rate <= kMostRate) return {};
+  return invalid("rate", fmt::format("{} bit/s is not between {} and {}", rate,
+                                     format_rate(kLeastRate), format_rate(kMostRate)));
 }
 
 Status validate(const ClusterSpec& spec) {

@@ -19,9 +19,16 @@
 namespace railwave::testbed {
 namespace {
 
-/// Far more than 250 nodes and 64 rails need.
+/// Far more than [node.0] ... and [rail.0] ... of the largest cluster need.
 constexpr std::size_t kMostDots = 4'000;
-constexpr std::int64_t kMostBytes = 4 << 20;
+/// The largest cluster with a home rail for every rank, rates and bridges has 7 MiB.
+constexpr std::int64_t kMostBytes = 8 << 20;
+
+/// The whole numbers that a setting takes.
+struct Range {
+  int least = 0;
+  int most = 0;
+};
 
 /// Reads tables and remembers the file's name, so that every error can tell its place.
 class Reader {
@@ -37,15 +44,17 @@ class Reader {
   }
   [[nodiscard]] Status known_keys(const toml::table& table,
                                   std::initializer_list<std::string_view> keys) const;
-  [[nodiscard]] Result<int> integer(const toml::node& node, std::string_view field, int least,
-                                    int most) const;
+  [[nodiscard]] Result<int> integer(const toml::node& node, std::string_view field,
+                                    Range range) const;
   [[nodiscard]] Result<std::int64_t> quantity(
       const toml::node& node, std::string_view field,
       Result<std::int64_t> (*parse)(std::string_view, std::string_view)) const;
   [[nodiscard]] Result<std::vector<int>> integers(const toml::node& node, std::string_view field,
-                                                  std::size_t count, int most) const;
+                                                  std::size_t count, Range range) const;
+  /// A rate in range. `whose` begins the sentence when it is not: "node 1, rail 2: ".
+  [[nodiscard]] Result<std::int64_t> rate(const toml::node& node, std::string_view whose) const;
   [[nodiscard]] Result<std::vector<std::int64_t>> rates(const toml::node& node,
-                                                        std::size_t count) const;
+                                                        std::size_t index) const;
   Status counts(const toml::table& root);
   Status speeds(const toml::table& root);
   Status rail_tables(const toml::table& root);
@@ -74,12 +83,12 @@ Status Reader::known_keys(const toml::table& table,
   return {};
 }
 
-Result<int> Reader::integer(const toml::node& node, std::string_view field, int least,
-                            int most) const {
+Result<int> Reader::integer(const toml::node& node, std::string_view field, Range range) const {
   const auto value = node.value_exact<std::int64_t>();
-  if (value && *value >= least && *value <= most) return static_cast<int>(*value);
-  return wrong(node.source(), field,
-               fmt::format("{} must be a whole number between {} and {}", field, least, most));
+  if (value && *value >= range.least && *value <= range.most) return static_cast<int>(*value);
+  return wrong(
+      node.source(), field,
+      fmt::format("{} must be a whole number between {} and {}", field, range.least, range.most));
 }
 
 Result<std::int64_t> Reader::quantity(const toml::node& node, std::string_view field,
@@ -93,7 +102,7 @@ Result<std::int64_t> Reader::quantity(const toml::node& node, std::string_view f
 }
 
 Result<std::vector<int>> Reader::integers(const toml::node& node, std::string_view field,
-                                          std::size_t count, int most) const {
+                                          std::size_t count, Range range) const {
   const auto* array = node.as_array();
   if (array == nullptr || array->size() != count) {
     return wrong(node.source(), field,
@@ -101,27 +110,35 @@ Result<std::vector<int>> Reader::integers(const toml::node& node, std::string_vi
   }
   std::vector<int> out;
   for (const auto& element : *array) {
-    auto value = integer(element, field, 0, most);
+    auto value = integer(element, field, range);
     if (!value) return fail(value.error());
     out.push_back(*value);
   }
   return out;
 }
 
-Result<std::vector<std::int64_t>> Reader::rates(const toml::node& node, std::size_t count) const {
+Result<std::int64_t> Reader::rate(const toml::node& node, std::string_view whose) const {
+  auto value = quantity(node, "rate", parse_rate);
+  if (!value) return fail(value.error());
+  if (auto valid = check_rate(*value); !valid) {
+    return wrong(node.source(), "rate", fmt::format("{}{}", whose, valid.error().message));
+  }
+  return value;
+}
+
+Result<std::vector<std::int64_t>> Reader::rates(const toml::node& node, std::size_t index) const {
   const auto* array = node.as_array();
   if (array == nullptr) {
-    auto one = quantity(node, "rate", parse_rate);
+    auto one = rate(node, fmt::format("node {}: ", index));
     if (!one) return fail(one.error());
-    return std::vector<std::int64_t>(count, *one);
+    return std::vector<std::int64_t>(r(), *one);
   }
-  if (array->size() != count) {
-    return wrong(node.source(), "rate",
-                 fmt::format("rate must be one rate or a list of {}", count));
+  if (array->size() != r()) {
+    return wrong(node.source(), "rate", fmt::format("rate must be one rate or a list of {}", r()));
   }
   std::vector<std::int64_t> out;
   for (const auto& element : *array) {
-    auto value = quantity(element, "rate", parse_rate);
+    auto value = rate(element, fmt::format("node {}, rail {}: ", index, out.size()));
     if (!value) return fail(value.error());
     out.push_back(*value);
   }
@@ -131,25 +148,25 @@ Result<std::vector<std::int64_t>> Reader::rates(const toml::node& node, std::siz
 Status Reader::counts(const toml::table& root) {
   int nodes = 4;
   if (const auto* node = root.get("nodes")) {
-    auto value = integer(*node, "nodes", 1, 250);
+    auto value = integer(*node, "nodes", {1, kMostNodes});
     if (!value) return fail(value.error());
     nodes = *value;
   }
   spec_.ranks_per_node.assign(static_cast<std::size_t>(nodes), 8);
   if (const auto* node = root.get("rails")) {
-    auto value = integer(*node, "rails", 1, 64);
+    auto value = integer(*node, "rails", {1, kMostRails});
     if (!value) return fail(value.error());
     spec_.rails = *value;
   }
   const auto* ranks = root.get("ranks_per_node");
   if (ranks == nullptr) return {};
   if (ranks->is_array()) {
-    auto values = integers(*ranks, "ranks_per_node", n(), 1024);
+    auto values = integers(*ranks, "ranks_per_node", n(), {1, kMostRanksPerNode});
     if (!values) return fail(values.error());
     spec_.ranks_per_node = *values;
     return {};
   }
-  auto value = integer(*ranks, "ranks_per_node", 1, 1024);
+  auto value = integer(*ranks, "ranks_per_node", {1, kMostRanksPerNode});
   if (!value) return fail(value.error());
   spec_.ranks_per_node.assign(n(), *value);
   return {};
@@ -162,8 +179,12 @@ Status Reader::speeds(const toml::table& root) {
     Result<std::int64_t> (*parse)(std::string_view, std::string_view);
   };
   std::int64_t rto_min = spec_.rto_min.count();
-  const std::array<Setting, 5> settings{{{"rate", &spec_.rate, parse_rate},
-                                         {"buffer", &spec_.buffer, parse_size},
+  if (const auto* node = root.get("rate")) {
+    auto value = rate(*node, "");
+    if (!value) return fail(value.error());
+    spec_.rate = *value;
+  }
+  const std::array<Setting, 4> settings{{{"buffer", &spec_.buffer, parse_size},
                                          {"nic_queue", &spec_.nic_queue, parse_size},
                                          {"burst", &spec_.burst, parse_size},
                                          {"rto_min", &rto_min, parse_milliseconds}}};
@@ -176,7 +197,7 @@ Status Reader::speeds(const toml::table& root) {
   }
   spec_.rto_min = std::chrono::milliseconds(rto_min);
   if (const auto* node = root.get("mtu")) {
-    auto value = integer(*node, "mtu", 576, 65'000);
+    auto value = integer(*node, "mtu", {576, 65'000});
     if (!value) return fail(value.error());
     spec_.mtu = *value;
   }
@@ -212,10 +233,10 @@ Status Reader::rail_tables(const toml::table& root) {
     RAILWAVE_TRY(known_keys(*value.as_table(), {"rate"}));
     const auto* node = value.as_table()->get("rate");
     if (node == nullptr) continue;
-    const auto rate = quantity(*node, "rate", parse_rate);
-    if (!rate) return fail(rate.error());
+    const auto all_nodes = rate(*node, fmt::format("rail {}: ", *index));
+    if (!all_nodes) return fail(all_nodes.error());
     if (spec_.rail_rate.empty()) spec_.rail_rate.assign(n(), std::vector(r(), spec_.rate));
-    for (auto& row : spec_.rail_rate) row[*index] = *rate;
+    for (auto& row : spec_.rail_rate) row[*index] = *all_nodes;
   }
   return {};
 }
@@ -224,7 +245,7 @@ Status Reader::missing_rails(std::size_t index, const toml::node& node) {
   const auto* array = node.as_array();
   const std::size_t count = array == nullptr ? r() + 1 : array->size();
   if (count > r()) return wrong(node.source(), "missing_rails", "missing_rails must list rails");
-  auto values = integers(node, "missing_rails", count, spec_.rails - 1);
+  auto values = integers(node, "missing_rails", count, {0, spec_.rails - 1});
   if (!values) return fail(values.error());
   if (spec_.live.empty()) spec_.live.assign(n(), std::vector<bool>(r(), true));
   for (const int rail : *values) spec_.live[index][static_cast<std::size_t>(rail)] = false;
@@ -235,12 +256,12 @@ Status Reader::one_node(std::size_t index, const toml::table& table) {
   RAILWAVE_TRY(known_keys(table, {"ranks", "home_rail", "bridges", "missing_rails", "rate"}));
   if (const auto* node = table.get("home_rail")) {
     const auto count = static_cast<std::size_t>(spec_.ranks_per_node[index]);
-    auto values = integers(*node, "home_rail", count, spec_.rails - 1);
+    auto values = integers(*node, "home_rail", count, {0, spec_.rails - 1});
     if (!values) return fail(values.error());
     spec_.home_rail[index] = *values;
   }
   if (const auto* node = table.get("bridges")) {
-    auto values = integers(*node, "bridges", r(), spec_.rails - 1);
+    auto values = integers(*node, "bridges", r(), {0, spec_.rails - 1});
     if (!values) return fail(values.error());
     std::vector<bool> taken(r(), false);
     for (const int bridge : *values) {
@@ -258,7 +279,7 @@ Status Reader::one_node(std::size_t index, const toml::table& table) {
     RAILWAVE_TRY(missing_rails(index, *node));
   }
   if (const auto* node = table.get("rate")) {
-    auto values = rates(*node, r());
+    auto values = rates(*node, index);
     if (!values) return fail(values.error());
     if (spec_.rail_rate.empty()) spec_.rail_rate.assign(n(), std::vector(r(), spec_.rate));
     spec_.rail_rate[index] = *values;
@@ -283,7 +304,7 @@ Status Reader::node_tables(const toml::table& root) {
     if (!index) return fail(index.error());
     const auto* ranks = value.as_table()->get("ranks");
     if (ranks == nullptr) continue;
-    const auto count = integer(*ranks, "ranks", 1, 1024);
+    const auto count = integer(*ranks, "ranks", {1, kMostRanksPerNode});
     if (!count) return fail(count.error());
     spec_.ranks_per_node[*index] = *count;
   }
@@ -319,6 +340,8 @@ Result<ClusterSpec> Reader::read(const toml::table& root) {
   RAILWAVE_TRY(steps());
   if (auto valid = validate(spec_); !valid) {
     const auto* node = root.get(valid.error().field);
+    // A default that does not fit: to a frame of this MTU.
+    if (node == nullptr) node = root.get("mtu");
     return wrong(node != nullptr ? node->source() : root.source(), valid.error().field,
                  valid.error().message);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
+#include "testbed/emulation_limits.hpp"
 
 namespace railwave::testbed {
 namespace {
@@ -184,7 +185,9 @@ Status Network::set_rail_rate(NodeId node, RailId rail, std::int64_t rate) {
   if (!at) return fail(at.error());
   auto changed = spec_;
   changed.rate = rate;
+  changed.rail_rate.clear();
   RAILWAVE_TRY(validate(changed));
+  RAILWAVE_TRY(check_emulation(changed));
   (*at)->rate = rate;
   return shape(node, rail);
 }

@@ -42,6 +42,7 @@ TEST(Emulate, WrongOptionsAreNamed) {
       {{"--rate", "50", "--", "true"}, "--rate"},
       {{"--burst", "1kb", "--", "true"}, "burst"},
       {{"--nodes", "251", "--", "true"}, "nodes"},
+      {{"--nodes", "-1", "--", "true"}, "-1 is not between 1 and 1024"},
       {{"--cluster", "c.toml", "--rails", "2", "--", "true"}, "--cluster"},
       {{"--cluster", "no-such.toml", "--", "true"}, "no-such.toml"},
       {{"--bogus", "--", "true"}, "--bogus"},
@@ -50,6 +51,24 @@ TEST(Emulate, WrongOptionsAreNamed) {
     Command command(emulate(arguments));
     EXPECT_THAT(command.errors(), HasSubstr(expected));
     EXPECT_EQ(command.wait(), 2) << expected;
+  }
+}
+
+// What plan, describe and select take (tests/cli/plan_test.cpp) is more than a machine can imitate.
+TEST(Emulate, ARealClustersRatesAreBeyondThisMachine) {
+  const ScratchDirectory directory;
+  const auto file = directory.file("cluster.toml");
+  std::ofstream(file) << "nodes = 2\nranks_per_node = 1\nrails = 2\nrate = \"400gbit\"\n";
+  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
+           {"emulate", "--check"}, {"replay"}, {"bench", "p2p"}, {"bench", "dispatch"}}) {
+    std::vector<std::string> words{RAILWAVE_COMMAND};
+    words.insert(words.end(), verb.begin(), verb.end());
+    words.insert(words.end(), {"--cluster", file});
+    Command command(words);
+    EXPECT_THAT(command.errors(),
+                HasSubstr("400.00 Gbit/s can not be emulated on this machine: a rail has 100.00 "
+                          "kbit/s to 16.00 Gbit/s here; give another rate"));
+    EXPECT_EQ(command.wait(), 2) << verb.front();
   }
 }
 

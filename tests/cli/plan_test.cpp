@@ -91,6 +91,7 @@ TEST(Plan, WrongOptionsAreNamed) {
       {{"--explain", "0,1,0,99999"}, "record 99999 of home rail 0: there are"},
       {{"--schedule", "moderate", "--paths", "joint"}, "schedule"},
       {{"--trace", "no-such_L1_T1_K1.u8"}, "no-such_L1_T1_K1.u8"},
+      {{"--rate", "10001gbit"}, "10001000000000 bit/s is not between"},
       {{"--compare", "no-such.json"}, "no-such.json: can not be opened"}};
   for (const auto& [arguments, expected] : cases) {
     const Answer answer = plan(small(arguments));
@@ -98,6 +99,21 @@ TEST(Plan, WrongOptionsAreNamed) {
     EXPECT_NE(answer.status, 0) << expected;
   }
   EXPECT_EQ(plan({"--check", "no-such.json"}).status, 2);
+  EXPECT_THAT(plan({"--nodes", "-1"}).errors, HasSubstr("-1 is not between 1 and 1024"));
+}
+
+// Nothing is sent, so what this machine can emulate does not matter.
+TEST(Plan, RealClustersArePlannedFor) {
+  const Json fast = json_of(small({"--rate", "400gbit"}));
+  EXPECT_EQ(fast["cluster"]["rate_bit_s"], 400'000'000'000);
+  // 64 rows of 1 KiB over the busiest rail, less the token bucket of 12 KiB.
+  EXPECT_DOUBLE_EQ(fast["bound"]["seconds"].get<double>(), (65536 - 12288) * 8 / 4e11);
+  const ScratchDirectory scratch;
+  const auto file = scratch.file("cluster.toml");
+  std::ofstream(file) << "nodes = 300\nranks_per_node = 1\nrails = 1\nrate = \"100gbit\"\n";
+  const Json wide = json_of({"--cluster", file, "--schedule", "all-at-once", "--payload-mib",
+                             "0.01", "--hidden", "64", "--path", "native"});
+  EXPECT_EQ(wide["cluster"]["nodes"], 300);
 }
 
 // 0.0625 MiB a rank are 64 rows of 1,024 bytes: 384 rows, 128 from each of 3 nodes.

@@ -1,13 +1,19 @@
 #include "testbed/cluster_spec.hpp"
 
 #include <cstdlib>
+#include <numeric>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "testbed/emulation_limits.hpp"
+
 namespace railwave::testbed {
 namespace {
+
+using testing::HasSubstr;
 
 Error error_of(std::string_view text) {
   const auto spec = parse_cluster(text, "c.toml");
@@ -114,7 +120,7 @@ TEST(ClusterSpec, ErrorsNameLineAndColumn) {
       {"rto_min = \"5\"\n", "c.toml:1:11: '5' is not understood"},
       {"nodes = 2\nranks_per_node = [1, 2, 3]\n", "c.toml:2:18: ranks_per_node must be a list"},
       {"ranks_per_node = \"x\"\n", "c.toml:1:18: ranks_per_node"},
-      {"ranks_per_node = [8, 0, 8, 8]\n", "c.toml:1:18: 0 is not between"},
+      {"ranks_per_node = [8, 0, 8, 8]\n", "c.toml:1:22: ranks_per_node must be a whole"},
       {"rails = 2\n[node.1]\nbridges = [1, 1]\n", "c.toml:3:11: bridge 1 is named twice"},
       {"rails = 2\n[node.1]\nbridges = [1, 2]\n", "c.toml:3:15: bridges must be a whole"},
       {"[node.4]\nranks = 1\n", "c.toml:1:7: [node.4]"},
@@ -123,7 +129,14 @@ TEST(ClusterSpec, ErrorsNameLineAndColumn) {
       {"rails = 2\n[node.0]\nmissing_rails = [2]\n", "c.toml:3:18: missing_rails must be"},
       {"[node.0]\nranks = 2\nhome_rail = [0]\n", "c.toml:3:13: home_rail must be a list of 2"},
       {"mtu = 9000\nburst = \"9014b\"\n", "c.toml:2:9: 9014 bytes is less than a frame"},
-      {"congestion = \"no such\"\n", "c.toml:1:14: 'no such' is no name"}};
+      {"mtu = 20000\n", "c.toml:1:7: 12288 bytes is less than a frame"},
+      {"congestion = \"no such\"\n", "c.toml:1:14: 'no such' is no name"},
+      {"nodes = 1025\n", "c.toml:1:9: nodes must be a whole number between 1 and 1024"},
+      {"rails = 2\nrate = \"999bit\"\n", "c.toml:2:8: 999 bit/s is not between 1.00 kbit/s and "},
+      {"rails = 2\n[rail.1]\nrate = \"1bit\"\n", "c.toml:3:8: rail 1: 1 bit/s is not between"},
+      {"nodes = 2\nrails = 2\n[node.1]\nrate = [\"50mbit\", \"10001gbit\"]\n",
+       "c.toml:4:19: node 1, rail 1: 10001000000000 bit/s is not between"},
+      {"rails = 2\n[node.3]\nrate = \"0bit\"\n", "c.toml:3:8: node 3: 0 bit/s is not between"}};
   for (const auto& [text, expected] : cases) {
     const auto error = error_of(text);
     EXPECT_EQ(error.code, ErrorCode::InvalidArgument);
@@ -157,7 +170,7 @@ TEST(ClusterSpec, DotsInStringsAndCommentsAreNoKeys) {
 TEST(ClusterSpec, AFileWithoutEndIsRefused) {
   const auto spec = read_cluster("/dev/zero");
   ASSERT_FALSE(spec.has_value());
-  EXPECT_NE(spec.error().message.find("/dev/zero: expected at most 4194304 bytes"),
+  EXPECT_NE(spec.error().message.find("/dev/zero: expected at most 8388608 bytes"),
             std::string::npos)
       << spec.error().message;
 }
@@ -190,7 +203,7 @@ TEST(ClusterSpec, ShapesThatDoNotFitAreRefused) {
   using Spec = ClusterSpec;
   EXPECT_EQ(field_of([](Spec&) {}), "accepted");
   EXPECT_EQ(field_of([](Spec& s) { s.ranks_per_node.clear(); }), "nodes");
-  EXPECT_EQ(field_of([](Spec& s) { s.ranks_per_node.assign(251, 1); }), "nodes");
+  EXPECT_EQ(field_of([](Spec& s) { s.ranks_per_node.assign(1025, 1); }), "nodes");
   EXPECT_EQ(field_of([](Spec& s) { s.ranks_per_node[1] = 0; }), "ranks_per_node");
   EXPECT_EQ(field_of([](Spec& s) { s.rails = 0; }), "rails");
   EXPECT_EQ(field_of([](Spec& s) { s.home_rail = {{0, 1, 0}}; }), "home_rail");
@@ -199,7 +212,7 @@ TEST(ClusterSpec, ShapesThatDoNotFitAreRefused) {
   EXPECT_EQ(field_of([](Spec& s) { s.bridges = {{0, 1}, {0, 0}}; }), "bridges");
   EXPECT_EQ(field_of([](Spec& s) { s.live = {{true, true}}; }), "missing_rails");
   EXPECT_EQ(field_of([](Spec& s) { s.rail_rate = {{1'000'000, 0}, {1, 1}}; }), "rail_rate");
-  EXPECT_EQ(field_of([](Spec& s) { s.rate = 17'000'000'000; }), "rate");
+  EXPECT_EQ(field_of([](Spec& s) { s.rate = 10'000'000'000'001; }), "rate");
   EXPECT_EQ(field_of([](Spec& s) { s.buffer = 9000; }), "buffer");
   EXPECT_EQ(field_of([](Spec& s) { s.rto_min = std::chrono::milliseconds(0); }), "rto_min");
 }
@@ -244,6 +257,62 @@ TEST(ClusterSpec, ComesFromTheEnvironmentOnARank) {
   ::setenv("RAILWAVE_CLUSTER", "nodes = none", 1);
   EXPECT_FALSE(cluster_from_environment().has_value());
   ::unsetenv("RAILWAVE_CLUSTER");
+}
+
+TEST(ClusterSpec, RealClustersHaveAFileToo) {
+  const auto spec = parse_cluster(
+      "nodes = 1024\nrails = 4\nrate = \"400gbit\"\n[rail.1]\nrate = \"10000gbit\"\n"
+      "[node.1023]\nrate = \"1kbit\"\n",
+      "c.toml");
+  ASSERT_TRUE(spec.has_value()) << to_string(spec.error());
+  EXPECT_EQ(spec->nodes(), 1024);
+  EXPECT_EQ(spec->rate_of(NodeId(0), RailId(0)), 400'000'000'000);
+  EXPECT_EQ(spec->rate_of(NodeId(1022), RailId(1)), 10'000'000'000'000);
+  EXPECT_EQ(spec->rate_of(NodeId(1023), RailId(1)), 1'000);
+  EXPECT_EQ(parse_cluster(format_cluster(*spec), "again"), *spec);
+}
+
+// With every optional list the file stays below the limit of its size.
+TEST(ClusterSpec, TheLargestClusterCanBeWrittenAndRead) {
+  auto spec = uniform_cluster(kMostNodes, kMostRanksPerNode, kMostRails);
+  constexpr auto kRails = std::size_t{kMostRails};
+  spec.home_rail.assign(kMostNodes, std::vector<int>(kMostRanksPerNode, kMostRails - 1));
+  spec.live.assign(kMostNodes, std::vector<bool>(kRails, false));
+  spec.rail_rate.assign(kMostNodes, std::vector<std::int64_t>(kRails, kMostRate));
+  spec.bridges.assign(kMostNodes, std::vector<int>(kRails));
+  for (auto& plugs : spec.bridges) std::iota(plugs.rbegin(), plugs.rend(), 0);
+  const auto again = parse_cluster(format_cluster(spec), "again");
+  ASSERT_TRUE(again.has_value()) << to_string(again.error());
+  EXPECT_EQ(*again, spec);
+}
+
+std::string refusal_of(const ClusterSpec& spec) {
+  EXPECT_TRUE(validate(spec).has_value());
+  const auto fits = check_emulation(spec);
+  return fits ? std::string("accepted") : to_string(fits.error());
+}
+
+TEST(EmulationLimits, SayWhoseLimitItIsAndWhatToDo) {
+  auto spec = uniform_cluster(250, 1, 2);
+  spec.rate = 16'000'000'000;
+  EXPECT_EQ(refusal_of(spec), "accepted");
+  spec.rate = 16'000'000'001;
+  EXPECT_THAT(refusal_of(spec), HasSubstr("InvalidArgument{rate}: 16.00 Gbit/s can not be emulated "
+                                          "on this machine: a rail has 100.00 kbit/s to 16.00 "
+                                          "Gbit/s here; give another rate (railwave plan, "));
+  spec = uniform_cluster(251, 1, 2);
+  EXPECT_THAT(refusal_of(spec),
+              HasSubstr("InvalidArgument{nodes}: 251 nodes can not be emulated on this machine: "
+                        "250 are the most; give fewer (railwave plan, describe and select"));
+}
+
+TEST(EmulationLimits, NameNodeAndRailAndPassWhatIsMissing) {
+  auto spec = uniform_cluster(2, 1, 2);
+  spec.rate = 1'000;  // of no rail
+  spec.rail_rate = {{100'000, 100'000}, {100'000, 99'999}};
+  EXPECT_THAT(refusal_of(spec), HasSubstr("InvalidArgument{rail_rate}: node 1, rail 1: "));
+  spec.live = {{true, true}, {true, false}};
+  EXPECT_EQ(refusal_of(spec), "accepted");
 }
 
 }  // namespace

@@ -53,8 +53,8 @@ enum class Direction : std::uint8_t { egress, ingress };
 class Cluster {
  public:
   /// Builds the cluster (about 50 ms for 4 nodes x 8 rails).
-  /// Errors: InvalidArgument from validate(); Unsupported when this system forbids or lacks
-  /// something (the sentence says what to enable); Timeout after 60 s.
+  /// Errors: InvalidArgument from validate() and check_emulation(); Unsupported when this system
+  /// forbids or lacks something (the sentence says what to enable); Timeout after 60 s.
   static Result<Cluster> start(const ClusterSpec& spec);
 
   Cluster(Cluster&&) noexcept;

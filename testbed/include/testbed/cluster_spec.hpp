@@ -1,4 +1,4 @@
-// What an emulated cluster looks like: the contents of cluster.toml.
+// What a cluster looks like: the contents of cluster.toml.
 #pragma once
 
 #include <array>
@@ -41,21 +41,33 @@ struct ClusterSpec {
   friend bool operator==(const ClusterSpec&, const ClusterSpec&) = default;
 };
 
+/// What a cluster may be. Planning makes tables of N * N * R entries: with this many nodes and
+/// rails one takes 512 MiB. What can be emulated is less: testbed/emulation_limits.hpp.
+inline constexpr int kMostNodes = 1024;
+inline constexpr int kMostRails = 64;
+inline constexpr int kMostRanksPerNode = 1024;
+inline constexpr std::int64_t kLeastRate = 1'000;              ///< bit/s
+inline constexpr std::int64_t kMostRate = 10'000'000'000'000;  ///< bit/s
+
 using Ipv4 = std::array<std::uint8_t, 4>;
 /// 10.0.0.{node+1}/24: a node's address on the control network, device ctl0.
 Ipv4 control_address(NodeId node);
 /// 10.{bridge+1}.0.{node+1}/24: rails that share a bridge share a subnet.
 Ipv4 rail_address(const ClusterSpec& spec, NodeId node, RailId rail);
 
-/// N nodes of G ranks each with R rails, everything else by default.
+/// N nodes of G ranks each with R rails, everything else by default. REQUIRES: nodes >= 0.
 ClusterSpec uniform_cluster(int nodes, int ranks_per_node, int rails);
 
 /// The least tbf burst with which a full frame still passes: MTU + 14 and 1 %, since the kernel
 /// rounds a burst down to its clock ticks and a bucket below one frame stalls the rail for good.
 std::int64_t least_burst(int mtu);
 
+/// Whether it is a cluster that can be described and planned for.
 /// Errors: InvalidArgument; the field names the setting, the sentence its value and the remedy.
 Status validate(const ClusterSpec& spec);
+/// The same of one value. Errors: as validate(); InvalidArgument{nodes}, InvalidArgument{rate}.
+Status check_nodes(std::int64_t nodes);
+Status check_rate(std::int64_t rate);
 
 /// "5ms" -> 5. Errors: InvalidArgument naming `field`.
 Result<std::int64_t> parse_milliseconds(std::string_view text, std::string_view field);
