@@ -9,12 +9,12 @@
 #include <fmt/ranges.h>
 
 #include "report/table.hpp"
+#include "select/miss.hpp"
 
 namespace railwave::cli {
 namespace {
 
 using select::Neighbour;
-using select::Offset;
 
 std::string ground_text(const SelectGround& ground) {
   const select::CostTable& table = ground.selector.table();
@@ -48,31 +48,19 @@ std::string size_text(const Ratio& bytes) {
   return fmt::format("{:.4f}", bytes.value() / (1 << 20));
 }
 
-/// By how much a shape misses beyond the edge, in the units of the skew itself.
-std::string shape_miss(const char* name, const Offset& offset, double divisor) {
-  const double beyond = std::abs(offset.measure) - offset.radius * divisor;
-  return beyond < 1e-6 ? fmt::format("{} by less than 0.000001", name)
-                       : fmt::format("{} by {:.4g}", name, beyond);
-}
-
-std::string payload_miss(const Offset& offset, double factor) {
-  const double times = std::max(offset.measure, 1 / offset.measure) / factor - 1;
-  return times < 1e-6 ? "payload by less than 0.0001 %"
-                      : fmt::format("payload by {:.4g} %", 100 * times);
-}
-
 /// By how much an anchor that is not eligible misses, beyond the edge, coordinate by coordinate.
-std::string misses(const Neighbour& n, const select::Scales& scales) {
+std::string misses(const Neighbour& n, const Descriptors& phase, const select::CostTable& table) {
+  const select::Anchor& anchor = table.anchors[static_cast<std::size_t>(n.anchor)];
   std::vector<std::string> out;
   if (!n.payload.inside) {
-    out.push_back(payload_miss(n.payload, scales.payload_factor.ratio().value()));
+    out.push_back(fmt::format("payload by {} %", payload_miss(table, phase, anchor).beyond));
   }
   if (!n.rail_skew.inside) {
-    out.push_back(shape_miss("rail skew", n.rail_skew, scales.rail_skew_divisor.ratio().value()));
+    out.push_back(fmt::format("rail skew by {}", rail_skew_miss(table, phase, anchor).beyond));
   }
   if (!n.receiver_concentration.inside) {
-    out.push_back(shape_miss("concentration", n.receiver_concentration,
-                             scales.receiver_concentration_divisor.ratio().value()));
+    out.push_back(
+        fmt::format("concentration by {}", concentration_miss(table, phase, anchor).beyond));
   }
   return fmt::format("misses: {}", fmt::join(out, ", "));
 }
@@ -88,8 +76,8 @@ void add_neighbour(report::Table& out, const Neighbour& n, const select::CostTab
                fmt::format("{:.4f}", n.distance), verdict});
 }
 
-std::string neighbours_text(const select::Explanation& explanation,
-                            const select::CostTable& table) {
+std::string neighbours_text(const SelectAnswer& answer, const select::CostTable& table) {
+  const select::Explanation& explanation = answer.explanation;
   if (explanation.eligible.empty() && explanation.rejected.empty()) return {};
   report::Table out({{"anchor"},
                      {"path", "", report::Align::Left},
@@ -105,7 +93,7 @@ std::string neighbours_text(const select::Explanation& explanation,
     add_neighbour(out, explanation.eligible[i], table, i == 0 ? "chosen" : "eligible, not nearer");
   }
   for (const Neighbour& n : explanation.rejected) {
-    add_neighbour(out, n, table, misses(n, table.scales));
+    add_neighbour(out, n, table, misses(n, answer.phase.descriptors, table));
   }
   return out.text();
 }
@@ -117,8 +105,7 @@ std::string phase_text(const SelectAnswer& answer, const select::CostTable& tabl
       "# phase: payload {} MiB per rank, rail skew {}, receiver concentration {}\n"
       "path: {}\nwhy:  {}\n{}",
       size_text(x.payload), number(x.rail_skew), number(x.receiver_concentration),
-      to_string(explanation.selection.path), explanation.sentence,
-      neighbours_text(explanation, table));
+      to_string(explanation.selection.path), explanation.sentence, neighbours_text(answer, table));
 }
 
 std::string layers_text(const std::vector<SelectAnswer>& answers, const select::CostTable& table) {
@@ -145,7 +132,7 @@ std::string layers_text(const std::vector<SelectAnswer>& answers, const select::
                  nearest ? std::to_string(nearest->anchor) : "-",
                  nearest ? fmt::format("{:.4f}", nearest->distance) : "-",
                  nearest == nullptr   ? e.sentence
-                 : e.eligible.empty() ? misses(*nearest, table.scales)
+                 : e.eligible.empty() ? misses(*nearest, x, table)
                                       : "chosen"});
   }
   std::string sum = fmt::format("# {} layers:", answers.size());

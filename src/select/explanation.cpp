@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "distance.hpp"
+#include "select/miss.hpp"
 
 namespace railwave::select {
 namespace {
@@ -82,21 +83,21 @@ std::string Explainer::describe(const Neighbour& neighbour) const {
 }
 
 std::string Explainer::misses(const Neighbour& n) const {
+  const Anchor& anchor = table_.anchors[static_cast<std::size_t>(n.anchor)];
   std::vector<std::string> out;
-  const Scales& scales = table_.scales;
   if (!n.payload.inside) {
-    const bool more = n.payload.measure >= 1;
-    out.push_back(fmt::format("payload is {:.4g} times {}, at most {} times is eligible",
-                              more ? n.payload.measure : 1 / n.payload.measure,
-                              more ? "larger" : "smaller", scales.payload_factor.text()));
+    const Miss miss = payload_miss(table_, phase_, anchor);
+    out.push_back(fmt::format("payload is {} times {}, at most {} times is eligible", miss.off,
+                              n.payload.measure >= 1 ? "larger" : "smaller", miss.allowed));
   }
-  const auto shape = [&](const char* name, const Offset& offset, const Decimal& divisor) {
-    if (offset.inside) return;
-    out.push_back(fmt::format("{} is off by {:.4g}, at most {:.4g} is eligible", name,
-                              std::abs(offset.measure), real(scales.shape_radius) * real(divisor)));
+  const auto shape = [&](const char* name, const Miss& miss) {
+    out.push_back(
+        fmt::format("{} is off by {}, at most {} is eligible", name, miss.off, miss.allowed));
   };
-  shape("rail skew", n.rail_skew, scales.rail_skew_divisor);
-  shape("receiver concentration", n.receiver_concentration, scales.receiver_concentration_divisor);
+  if (!n.rail_skew.inside) shape("rail skew", rail_skew_miss(table_, phase_, anchor));
+  if (!n.receiver_concentration.inside) {
+    shape("receiver concentration", concentration_miss(table_, phase_, anchor));
+  }
   return fmt::format("{}", fmt::join(out, "; "));
 }
 

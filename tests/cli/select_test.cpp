@@ -85,6 +85,17 @@ TEST_F(Select, EdgesAreExactOnTheCommandLineToo) {
   EXPECT_EQ(path("5.6mib", "114000001/100000000"), "joint");
 }
 
+TEST_F(Select, AMissOfAMillionthIsToldFromTheEdge) {
+  const auto beyond =
+      run({"--bytes", "8.75mib", "--rho", "1.140001", "--kappa", "1", "--rejected", "1"});
+  EXPECT_THAT(beyond, HasSubstr("rail skew is off by 0.140001, at most 0.14 is eligible\n"));
+  EXPECT_THAT(beyond, HasSubstr("misses: rail skew by 0.000001\n"));
+  const auto small =
+      run({"--bytes", "5.59999mib", "--rho", "1", "--kappa", "1", "--rejected", "1"});
+  EXPECT_THAT(small, HasSubstr("payload is 1.250002 times smaller, at most 1.25 times is"));
+  EXPECT_THAT(small, HasSubstr("misses: payload by 0.0001786 %\n"));
+}
+
 TEST_F(Select, JsonHasTheAnswerAndItsReasons) {
   const auto answer = run_json({"--bytes", "8.75mib", "--rho", "1", "--kappa", "1.02"});
   EXPECT_EQ(answer["schema"], "railwave.select/1");
