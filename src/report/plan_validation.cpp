@@ -166,6 +166,9 @@ class SliceReader {
 
  private:
   Status add_send(const std::string& place, const SendFields& file, plan::RecordedSlice& slice) {
+    if (plan_.windows.empty()) {
+      return wrong(place + ".window", fmt::format("{}, but the plan has no windows", file.window));
+    }
     RAILWAVE_TRY(in_range(place + ".window", file.window, 0, std::ssize(plan_.windows) - 1));
     const auto window = static_cast<std::size_t>(file.window);
     if (!slice.sends.empty() && window <= slice.sends.back().window) {

@@ -114,6 +114,7 @@ TEST(PlanJson, WhatIsOutOfRangeIsNamed) {
       {"[[0,1]]\n", "[[0,2]]\n", "windows[0][0]: 2, expected 0 to 1"},
       {"[[0,1]]\n", "[[1,1]]\n", "windows[0][0]: a node and itself"},
       {"[[0,1]]\n", "[[0]]\n", "windows[0][0]: 1 entries, expected 2"},
+      {"[[0,1]]\n", "", "slices[0].sends[0].window: 0, but the plan has no windows"},
       {R"("source":0)", R"("source":-1)", "slices[0]: -1, expected 0 to 1"},
       {R"("window":0)", R"("window":1)", "slices[0].sends[0].window: 1, expected 0 to 0"},
       {"[34,33,0,33]", "[34,33,33]", "slices[0].sends[0].rails: 3 entries, expected 4"},
