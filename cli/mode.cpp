@@ -21,6 +21,8 @@
 namespace railwave::cli {
 namespace {
 
+constexpr int kMostListedNodes = 65'536;
+
 constexpr const char* kExamples = R"(
 Compares what would cross into a node in a step of one MoE layer: token rows to the experts and back
 (expert-centric) or expert weights to the tokens (data-centric). Prints both volumes, the answer and
@@ -138,7 +140,9 @@ std::string json_of(const ModeOptions& o, const plan::ModeInputs& in,
                     const std::vector<Answer>& answers) {
   nlohmann::ordered_json out;
   out["schema"] = "railwave.mode/1";
-  out["cluster"] = {{"nodes", o.nodes}, {"ranks_per_node", o.ranks_per_node}};
+  out["cluster"] = {
+      {"nodes", o.nodes},
+      {"ranks_per_node", std::vector<int>(static_cast<std::size_t>(o.nodes), o.ranks_per_node)}};
   out["model"] = {{"hidden", in.model.hidden},
                   {"experts", amount_json(in.model.experts)},
                   {"top_k", in.model.top_k}};
@@ -168,6 +172,11 @@ int run(const ModeOptions& o) {
   }
   fmt::print("{}{}", header(o, *in, bytes), table_of(*in, answers));
   if (o.json.empty()) return 0;
+  if (o.nodes > kMostListedNodes) {
+    return report(
+        {ErrorCode::InvalidArgument, -1, "--json",
+         fmt::format("lists the ranks of every node, {} nodes at most", kMostListedNodes)});
+  }
   const auto written = report::write_private_file(o.json, json_of(o, *in, answers));
   return written ? 0 : report(written.error());
 }

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -74,7 +75,10 @@ std::string table_of(const WorkspaceOptions& o, const WorkspaceSizes& sizes) {
 std::string json_of(const WorkspaceOptions& o, const WorkspaceSizes& sizes) {
   nlohmann::ordered_json out;
   out["schema"] = "railwave.workspace/1";
-  out["cluster"] = {{"nodes", o.nodes}, {"ranks_per_node", o.ranks_per_node}, {"rails", o.rails}};
+  out["cluster"] = {
+      {"nodes", o.nodes},
+      {"ranks_per_node", std::vector<int>(static_cast<std::size_t>(o.nodes), o.ranks_per_node)},
+      {"rails", o.rails}};
   out["tokens_per_rank"] = o.tokens;
   out["hidden"] = o.hidden;
   out["dtype"] = o.dtype;

@@ -23,6 +23,7 @@ TEST(WorkspaceVerb, DefaultsAreThePapersSetUp) {
 TEST(WorkspaceVerb, OurLibraryByItsOwnFormula) {
   const auto json = verb_json({"workspace", "--tokens", "4096", "--max-recv-rows", "8192"});
   EXPECT_EQ(json["schema"], "railwave.workspace/1");
+  EXPECT_EQ(json["cluster"]["ranks_per_node"], (std::vector<int>{8, 8, 8, 8}));
   EXPECT_EQ(json["library"]["segment_bytes"], 416'035'904);
   EXPECT_EQ(json["library"]["send_slots_bytes"], 262'144);
   const auto two =
@@ -65,6 +66,7 @@ TEST(ModeVerb, FormulasSideBySide) {
                                "--return-dtype",
                                "fp32"});
   EXPECT_EQ(json["schema"], "railwave.mode/1");
+  EXPECT_EQ(json["cluster"]["ranks_per_node"], (std::vector<int>{2, 2}));
   const auto& answers = json["answers"];
   ASSERT_EQ(answers.size(), 3U);
   EXPECT_EQ(answers[0]["data_centric_bytes"], "512");

@@ -116,6 +116,42 @@ TEST_F(Select, JsonHasTheAnswerAndItsReasons) {
   EXPECT_FALSE(none.contains("anchor"));
 }
 
+/// The block of a page that is indented by four spaces and begins with '{'.
+std::string example_of(const std::string& name) {
+  std::ifstream page(std::string(RAILWAVE_FORMAT_PAGES) + "/" + name);
+  std::string out;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("    {") || (!out.empty() && line.starts_with("    "))) out += line + '\n';
+  }
+  return out;
+}
+
+/// The same but for the last bits of doubles, in which compilers and libraries differ.
+void expect_alike(const json& actual, const json& expected, const std::string& place) {
+  ASSERT_EQ(actual.type(), expected.type()) << place;
+  if (expected.is_number_float()) {
+    EXPECT_DOUBLE_EQ(actual.get<double>(), expected.get<double>()) << place;
+  } else if (expected.is_structured()) {
+    ASSERT_EQ(actual.size(), expected.size()) << place;
+    for (const auto& [key, value] : expected.items()) {
+      ASSERT_TRUE(expected.is_array() || actual.contains(key)) << place << '/' << key;
+      expect_alike(expected.is_array() ? actual[std::stoul(key)] : actual[key], value,
+                   place + '/' + key);
+    }
+  } else {
+    EXPECT_EQ(actual, expected) << place;
+  }
+}
+
+TEST_F(Select, TheDocumentedAnswerIsWhatItWrites) {
+  const auto table = write("mine.json", example_of("cost_table.md"));
+  auto answer =
+      run_json({"--table", table, "--bytes", "0.625mib", "--rho", "1.160001", "--kappa", "1"});
+  EXPECT_EQ(answer["table"]["file"], table);
+  answer["table"]["file"] = "mine.json";
+  expect_alike(answer, json::parse(example_of("select.md")), "");
+}
+
 TEST_F(Select, ATableOfAnotherClusterNeedsForce) {
   run({"--bytes", "7mib", "--rho", "1", "--kappa", "1", "--rails", "4"}, 2);
   EXPECT_THAT(errors_,
