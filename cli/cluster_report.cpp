@@ -1,5 +1,6 @@
 #include "cluster_report.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -31,16 +32,36 @@ std::string node_line(const testbed::ClusterSpec& spec, NodeId node) {
 
 }  // namespace
 
+bool is_uneven(const testbed::ClusterSpec& spec) {
+  for (int n = 0; n < spec.nodes(); ++n) {
+    const NodeId node(n);
+    if (spec.ranks_per_node[node.index()] != spec.ranks_per_node.front()) return true;
+    for (int r = 0; r < spec.rails; ++r) {
+      const RailId rail(r);
+      if (!spec.has_rail(node, rail) || spec.bridge_of(node, rail) != r) return true;
+      if (spec.rate_of(node, rail) != spec.rate) return true;
+    }
+  }
+  return false;
+}
+
+std::string nodes_text(const testbed::ClusterSpec& spec, int most) {
+  std::string out;
+  const int shown = std::min(most, spec.nodes());
+  for (int n = 0; n < shown; ++n) out += node_line(spec, NodeId(n));
+  if (shown < spec.nodes()) out += fmt::format("#   and {} more nodes\n", spec.nodes() - shown);
+  return out;
+}
+
 std::string topology_text(const testbed::ClusterSpec& spec) {
-  std::string out = fmt::format(
+  const std::string out = fmt::format(
       "# emulated cluster: {} nodes, {} ranks, {} rails at {}\n"
       "# MTU {}, switch buffer {}, NIC queue {}, burst {}, TCP {}, least retransmission time {} "
       "ms, no slow start after idle\n",
       spec.nodes(), spec.ranks(), spec.rails, format_rate(spec.rate), spec.mtu,
       format_size(spec.buffer), format_size(spec.nic_queue), format_size(spec.burst),
       spec.congestion, spec.rto_min.count());
-  for (int n = 0; n < spec.nodes(); ++n) out += node_line(spec, NodeId(n));
-  return out;
+  return out + nodes_text(spec, spec.nodes());
 }
 
 std::string counters_table(const testbed::Counters& counters) {

@@ -95,11 +95,12 @@ Result<int> show_paths(const PlanOptions& options) {
     schedules.clear();
     for (const auto schedule : workload::kAllSchedules) schedules.emplace_back(to_string(schedule));
   }
-  const auto rows = bounds_by_path(options.phase.workload, schedules, *paths);
-  if (!rows) return fail(rows.error());
-  fmt::print("{}", paths_tables(*rows, *paths));
+  const auto bounds = bounds_by_path(options.phase.workload, schedules, *paths);
+  if (!bounds) return fail(bounds.error());
+  fmt::print("{}", paths_tables(bounds->rows, *paths));
   if (!options.json.empty()) {
-    RAILWAVE_TRY(report::write_private_file(options.json, summary_json(*rows, *paths)));
+    RAILWAVE_TRY(report::write_private_file(options.json,
+                                            summary_json(options.phase.workload, *bounds, *paths)));
   }
   return 0;
 }
@@ -154,7 +155,8 @@ Result<int> show_plan(const PlanOptions& options, const Subject& subject) {
              windows_table(*subject.plan), rails_table(*subject.plan));
   if (!options.json.empty()) {
     RAILWAVE_TRY(report::write_private_file(
-        options.json, summary_json(*subject.source, *subject.layer, *subject.planned)));
+        options.json,
+        summary_json(options.phase.workload, {*subject.source, *subject.layer, *subject.planned})));
   }
   return 0;
 }

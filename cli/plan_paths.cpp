@@ -9,22 +9,20 @@
 namespace railwave::cli {
 namespace {
 
-Result<ScheduleBounds> bounds_of_schedule(const ReplayOptions& options,
+Result<ScheduleBounds> bounds_of_schedule(const PhaseSource& source, const std::string& schedule,
                                           const std::vector<Path>& paths) {
-  const auto source = phase_source(options);
-  if (!source) return fail(source.error());
-  ScheduleBounds out{options.routing == "trace" ? "trace" : options.schedule};
+  ScheduleBounds out{schedule};
   out.by_path.assign(paths.size(), 0);
-  for (int l = 0; l < source->phases.layers(); ++l) {
-    const auto layer = source->layer(l);
+  for (int l = 0; l < source.phases.layers(); ++l) {
+    const auto layer = source.layer(l);
     if (!layer) return fail(layer.error());
-    const auto native = source->plan(*layer, Path::Native);
+    const auto native = source.plan(*layer, Path::Native);
     if (!native) return fail(native.error());
     const PhaseBounds bounds = bounds_of(*native);
     out.native += bounds.barrier;
     out.least += bounds.least;
     for (std::size_t i = 0; i < paths.size(); ++i) {
-      const auto plan = source->plan(*layer, paths[i]);
+      const auto plan = source.plan(*layer, paths[i]);
       if (!plan) return fail(plan.error());
       out.by_path[i] += bounds_of(*plan).barrier;
     }
@@ -42,20 +40,28 @@ report::Table table_of(const std::vector<Path>& paths) {
 
 }  // namespace
 
-Result<std::vector<ScheduleBounds>> bounds_by_path(const ReplayOptions& options,
-                                                   const std::vector<std::string>& schedules,
-                                                   const std::vector<Path>& paths) {
-  std::vector<ScheduleBounds> rows;
+Result<PathBounds> bounds_by_path(const ReplayOptions& options,
+                                  const std::vector<std::string>& schedules,
+                                  const std::vector<Path>& paths) {
+  PathBounds out;
+  const bool by_trace = options.routing == "trace";
   for (const std::string& schedule : schedules) {
     ReplayOptions one = options;
     one.schedule = schedule;
-    auto row = bounds_of_schedule(one, paths);
-    if (!row && row.error().code == ErrorCode::Unsupported && schedules.size() > 1) continue;
+    const auto source = phase_source(one);
+    if (!source && source.error().code == ErrorCode::Unsupported && schedules.size() > 1) continue;
+    if (!source) return fail(source.error());
+    auto row = bounds_of_schedule(*source, by_trace ? "trace" : schedule, paths);
     if (!row) return fail(std::move(row).error());
-    rows.push_back(*std::move(row));
-    if (options.routing == "trace") break;  // which has no schedule
+    out.rows.push_back(*std::move(row));
+    out.spec = source->spec;
+    out.trace = source->phases.name();
+    out.layers = source->phases.layers();
+    out.row_bytes = source->phases.row_bytes();
+    out.rate_of_weight_one = source->rate_of_weight_one();
+    if (by_trace) break;  // which has no schedule
   }
-  return rows;
+  return out;
 }
 
 std::string paths_tables(const std::vector<ScheduleBounds>& rows, const std::vector<Path>& paths) {

@@ -36,6 +36,10 @@ Result<PhaseLayer> PhaseSource::layer(int index) const {
   return PhaseLayer{index, *std::move(sent)};
 }
 
+std::int64_t PhaseSource::rate_of_weight_one() const {
+  return spec.rate_of(NodeId(0), RailId(0)) / topology().weight(NodeId(0), RailId(0));
+}
+
 double PhaseSource::seconds(double records) const {
   return plan::bound_seconds(records, phases.row_bytes(),
                              testbed::rate_of_weight_one(spec, topology()),
@@ -56,6 +60,15 @@ Result<PhaseSource> phase_source(const ReplayOptions& options) {
   auto phases = TracePhases::open(options, *request, *topology);
   if (!phases) return fail(std::move(phases).error());
   return PhaseSource{*std::move(spec), *std::move(phases)};
+}
+
+bool has_weights(const Topology& topology) {
+  for (NodeId n(0); n.value < topology.nodes(); ++n.value) {
+    for (RailId r(0); r.value < topology.rails(); ++r.value) {
+      if (topology.weight(n, r) != 1) return true;
+    }
+  }
+  return false;
 }
 
 PhaseBounds bounds_of(const plan::DispatchPlan& plan) {

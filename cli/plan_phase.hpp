@@ -38,6 +38,8 @@ struct PhaseSource {
   [[nodiscard]] const Topology& topology() const { return phases.topology(); }
   /// Errors: InvalidArgument{--layer} when the trace has no such layer; as TracePhases::counts().
   [[nodiscard]] Result<PhaseLayer> layer(int index) const;
+  /// bit/s of a rail of weight 1: the rate of every rail, or what all rates are multiples of.
+  [[nodiscard]] std::int64_t rate_of_weight_one() const;
   /// Seconds for so many records over weight, less the token bucket's burst.
   [[nodiscard]] double seconds(double records) const;
   /// The plan of one layer. Errors: as DispatchPlan::create.
@@ -46,6 +48,9 @@ struct PhaseSource {
 
 /// Errors: InvalidArgument naming the option, the file or the field.
 Result<PhaseSource> phase_source(const ReplayOptions& options);
+
+/// Whether rails have other weights than 1.
+bool has_weights(const Topology& topology);
 
 /// What the bounds say of one plan. Units: records over the weight of the rail (plan/lower_bound),
 /// which are records where rails are alike.

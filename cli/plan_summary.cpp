@@ -26,6 +26,7 @@ Json windows_json(const plan::RecordedPlan& plan) {
     }
     out.push_back({{"records", facts[w].records},
                    {"busiest_rail_records", facts[w].busiest},
+                   {"longest_records_over_weight", facts[w].longest},
                    {"fan_in", facts[w].fan_in},
                    {"pairs", std::move(pairs)}});
   }
@@ -40,6 +41,7 @@ Json rails_json(const plan::RecordedPlan& plan) {
   for (std::size_t i = 0; i < before.sent.size(); ++i) {
     out.push_back({{"node", i / rails},
                    {"rail", i % rails},
+                   {"weight", plan.topology.weight(NodeId(i / rails), RailId(i % rails))},
                    {"sent_home", before.sent[i]},
                    {"sent", after.sent[i]},
                    {"received_home", before.received[i]},
@@ -48,10 +50,30 @@ Json rails_json(const plan::RecordedPlan& plan) {
   return out;
 }
 
+/// What was asked for; keys as in a replay's result.
+Json workload_json(const ReplayOptions& options, const std::string& trace, int layers,
+                   std::int64_t row_bytes) {
+  Json out{{"trace", trace}};
+  if (options.trace.empty()) out["seed"] = options.seed;
+  out["routing"] = options.routing;
+  if (options.routing == "schedule") {
+    out["placement"] = options.placement;
+    // 0: the trace's own number of rows.
+    if (options.payload_mib > 0) out["payload_mib"] = options.payload_mib;
+  } else if (options.max_tokens > 0) {
+    out["max_tokens"] = options.max_tokens;
+  }
+  out["layers"] = layers;
+  out["dtype"] = options.dtype;
+  out["hidden"] = options.hidden;
+  out["row_bytes"] = row_bytes;
+  return out;
+}
+
 }  // namespace
 
-std::string summary_json(const PhaseSource& source, const PhaseLayer& layer,
-                         const plan::DispatchPlan& plan) {
+std::string summary_json(const ReplayOptions& options, const PlannedPhase& phase) {
+  const auto& [source, layer, plan] = phase;
   const plan::RecordedPlan written = record(plan);
   const PhaseBounds bounds = bounds_of(plan);
   std::int64_t moved = 0;
@@ -59,11 +81,12 @@ std::string summary_json(const PhaseSource& source, const PhaseLayer& layer,
   Json out;
   out["schema"] = kSchema;
   out["cluster"] = cluster_json(source.spec);
-  out["workload"] = {{"trace", source.phases.name()},
-                     {"layer", layer.layer},
-                     {"layers", source.phases.layers()},
-                     {"row_bytes", source.phases.row_bytes()},
-                     {"intra_node_share", intra_node_share(source, layer)}};
+  out["workload"] = workload_json(options, source.phases.name(), source.phases.layers(),
+                                  source.phases.row_bytes());
+  if (options.routing == "schedule") out["workload"]["schedule"] = options.schedule;
+  out["workload"]["layer"] = layer.layer;
+  out["workload"]["intra_node_share"] = intra_node_share(source, layer);
+  out["rate_of_weight_one_bit_s"] = source.rate_of_weight_one();
   out["path"] = to_string(plan.path());
   out["records"] = plan.counts().total();
   out["moved_records"] = moved;
@@ -75,11 +98,15 @@ std::string summary_json(const PhaseSource& source, const PhaseLayer& layer,
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string summary_json(const std::vector<ScheduleBounds>& rows, const std::vector<Path>& paths) {
+std::string summary_json(const ReplayOptions& options, const PathBounds& bounds,
+                         const std::vector<Path>& paths) {
   Json out;
   out["schema"] = kSchema;
+  out["cluster"] = cluster_json(bounds.spec);
+  out["workload"] = workload_json(options, bounds.trace, bounds.layers, bounds.row_bytes);
+  out["rate_of_weight_one_bit_s"] = bounds.rate_of_weight_one;
   out["schedules"] = Json::array();
-  for (const ScheduleBounds& row : rows) {
+  for (const ScheduleBounds& row : bounds.rows) {
     Json by_path = Json::array();
     for (std::size_t i = 0; i < paths.size(); ++i) {
       Json one{{"name", to_string(paths[i])}, {"path_bound_records", row.by_path[i]}};

@@ -11,9 +11,15 @@
 namespace railwave::cli {
 
 /// One phase and its plan.
-std::string summary_json(const PhaseSource& source, const PhaseLayer& layer,
-                         const plan::DispatchPlan& plan);
+struct PlannedPhase {
+  const PhaseSource& source;
+  const PhaseLayer& layer;
+  const plan::DispatchPlan& plan;
+};
+/// `options`: of which the phase was made (below too).
+std::string summary_json(const ReplayOptions& options, const PlannedPhase& phase);
 /// The tables of --paths.
-std::string summary_json(const std::vector<ScheduleBounds>& rows, const std::vector<Path>& paths);
+std::string summary_json(const ReplayOptions& options, const PathBounds& bounds,
+                         const std::vector<Path>& paths);
 
 }  // namespace railwave::cli

@@ -1,12 +1,10 @@
 #include "plan_view.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/units.hpp"
 #include "report/table.hpp"
 
 namespace railwave::cli {
@@ -43,32 +41,6 @@ std::string bar(std::int64_t before, std::int64_t after, std::int64_t longest) {
          std::string(length(after) - kept, '+');
 }
 
-std::string bound_line(const PhaseSource& source, const char* name, double records, double least) {
-  return comment(fmt::format("  {:<28} {:>10.1f} {:>12} {:>8.3f}", name, records,
-                             format_seconds(source.seconds(records)),
-                             least > 0 ? records / least : 0));
-}
-
-bool has_uneven_rails(const Topology& topology) {
-  for (NodeId n(0); n.value < topology.nodes(); ++n.value) {
-    for (RailId r(0); r.value < topology.rails(); ++r.value) {
-      if (topology.weight(n, r) != 1) return true;
-    }
-  }
-  return false;
-}
-
-std::string share(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? "0 %"
-                    : fmt::format("{:.1f} %",
-                                  100 * static_cast<double>(part) / static_cast<double>(whole));
-}
-
-std::int64_t moved_in_all(const plan::RecordedPlan& plan) {
-  return std::transform_reduce(plan.slices.begin(), plan.slices.end(), std::int64_t{0},
-                               std::plus<>{}, plan::moved_records);
-}
-
 }  // namespace
 
 std::vector<WindowFacts> window_facts(const plan::RecordedPlan& plan) {
@@ -96,48 +68,33 @@ std::vector<WindowFacts> window_facts(const plan::RecordedPlan& plan) {
         out += records;
         in += records;
         window.busiest = std::max({window.busiest, out, in});
+        const auto over = [](std::int64_t load, std::int64_t weight) {
+          return static_cast<double>(load) / static_cast<double>(weight);
+        };
+        window.longest = std::max({window.longest, over(out, topology.weight(s, r)),
+                                   over(in, topology.weight(d, topology.ingress(s, d, r))),
+                                   over(records, topology.weight(slice.pair, r))});
       }
     }
   }
   return facts;
 }
 
-std::string phase_lines(const PhaseSource& source, const PhaseLayer& layer,
-                        const plan::DispatchPlan& plan) {
-  const plan::RecordedPlan written = record(plan);
-  const PhaseBounds bounds = bounds_of(plan);
-  const std::int64_t total = plan.counts().total();
-  const auto& ranks = source.spec.ranks_per_node;
-  std::string out = comment(fmt::format("plan     {}, layer {} of {}, {}", to_string(plan.path()),
-                                        layer.layer, source.phases.layers(), source.phases.name()));
-  out += comment(fmt::format("cluster  {} nodes, {} ranks, {} rails of {}", ranks.size(),
-                             source.topology().ranks(), source.topology().rails(),
-                             format_rate(source.spec.rate)));
-  out += comment(
-      fmt::format("records  {} of {} leave their node, {} of them ({}) by another rail "
-                  "than their home rail; {:.1f} % of all rows stay in their node",
-                  total, format_size(source.phases.row_bytes()), moved_in_all(written),
-                  share(moved_in_all(written), total), 100 * intra_node_share(source, layer)));
-  out += comment(fmt::format("bounds   {:<21} {:>10} {:>12} {:>8}", "",
-                             has_uneven_rails(source.topology()) ? "rec/weight" : "records", "time",
-                             "x LB1"));
-  out += bound_line(source, "LB1, whatever the plan", bounds.least, bounds.least);
-  out += bound_line(source, "this plan, with barriers", bounds.barrier, bounds.least);
-  out += bound_line(source, "this plan, free-running", bounds.free, bounds.least);
-  return out;
-}
-
 std::string windows_table(const plan::RecordedPlan& plan) {
-  Table table({{"window"},
-               {"records"},
-               {"busiest rail", "records"},
-               {"fan-in"},
-               {"sends", "source>destination", Align::Left}});
+  const bool weighted = has_weights(plan.topology);
+  std::vector<report::Column> columns{{"window"}, {"records"}, {"busiest rail", "records"}};
+  if (weighted) columns.push_back({"longest", "rec/weight"});
+  columns.push_back({"fan-in"});
+  columns.push_back({"sends", "source>destination", Align::Left});
+  Table table(columns);
   const auto facts = window_facts(plan);
   for (std::size_t w = 0; w < std::min(facts.size(), kMostRows); ++w) {
-    table.add_row({fmt::format("{}", w), fmt::format("{}", facts[w].records),
-                   fmt::format("{}", facts[w].busiest), fmt::format("{}", facts[w].fan_in),
-                   pairs_text(plan.windows[w])});
+    std::vector<std::string> row{fmt::format("{}", w), fmt::format("{}", facts[w].records),
+                                 fmt::format("{}", facts[w].busiest)};
+    if (weighted) row.push_back(fmt::format("{:.1f}", facts[w].longest));
+    row.push_back(fmt::format("{}", facts[w].fan_in));
+    row.push_back(pairs_text(plan.windows[w]));
+    table.add_row(std::move(row));
   }
   std::string out = table.text();
   if (facts.size() > kMostRows)
@@ -146,13 +103,15 @@ std::string windows_table(const plan::RecordedPlan& plan) {
 }
 
 std::string rails_table(const plan::RecordedPlan& plan) {
-  Table table({{"node"},
-               {"rail"},
-               {"home", "sent"},
-               {"plan", "sent"},
-               {"home", "received"},
-               {"plan", "received"},
-               {"sent", "= stays, - moves away, + moves here", Align::Left}});
+  const bool weighted = has_weights(plan.topology);
+  std::vector<report::Column> columns{{"node"}, {"rail"}};
+  if (weighted) columns.push_back({"weight"});
+  columns.insert(columns.end(), {{"home", "sent"},
+                                 {"plan", "sent"},
+                                 {"home", "received"},
+                                 {"plan", "received"},
+                                 {"sent", "= stays, - moves away, + moves here", Align::Left}});
+  Table table(columns);
   const RailLoads before = home_loads(plan);
   const RailLoads after = planned_loads(plan);
   std::int64_t longest = 0;
@@ -161,11 +120,17 @@ std::string rails_table(const plan::RecordedPlan& plan) {
   }
   const auto rails = static_cast<std::size_t>(plan.topology.rails());
   for (std::size_t i = 0; i < std::min(before.sent.size(), kMostRows); ++i) {
-    const bool live = plan.topology.live(NodeId(i / rails), RailId(i % rails));
-    table.add_row({fmt::format("{}", i / rails), fmt::format("{}", i % rails),
-                   fmt::format("{}", before.sent[i]), fmt::format("{}", after.sent[i]),
-                   fmt::format("{}", before.received[i]), fmt::format("{}", after.received[i]),
-                   bar(before.sent[i], after.sent[i], longest) + (live ? "" : " (down)")});
+    const NodeId node(i / rails);
+    const RailId rail(i % rails);
+    std::vector<std::string> row{fmt::format("{}", node.value), fmt::format("{}", rail.value)};
+    if (weighted) row.push_back(fmt::format("{}", plan.topology.weight(node, rail)));
+    for (const auto records :
+         {before.sent[i], after.sent[i], before.received[i], after.received[i]}) {
+      row.push_back(fmt::format("{}", records));
+    }
+    row.push_back(bar(before.sent[i], after.sent[i], longest) +
+                  (plan.topology.live(node, rail) ? "" : " (down)"));
+    table.add_row(std::move(row));
   }
   std::string out = table.text();
   if (before.sent.size() > kMostRows) {

@@ -52,13 +52,19 @@ Json json_of(std::vector<std::string> arguments) {
   return Json::parse(read_file(file), nullptr, false);
 }
 
-/// The plan of docs/formats/plan.md, which is that of DESIGN 5.1.
-std::string documented_plan(const ScratchDirectory& scratch) {
-  const std::string page = read_file(RAILWAVE_FORMAT_PAGES "/plan.md");
-  const auto first = page.find("```json\n") + 8;
-  const auto path = scratch.file("documented.json");
+/// The first block in `language` of a page of docs/formats, as a file.
+std::string example_of(const ScratchDirectory& scratch, const std::string& name,
+                       const std::string& language) {
+  const std::string page = read_file(std::string(RAILWAVE_FORMAT_PAGES) + "/" + name);
+  const auto first = page.find("```" + language + "\n") + language.size() + 4;
+  const auto path = scratch.file("documented." + language);
   std::ofstream(path) << page.substr(first, page.find("```", first) - first);
   return path;
+}
+
+/// The plan of docs/formats/plan.md, which is that of DESIGN 5.1.
+std::string documented_plan(const ScratchDirectory& scratch) {
+  return example_of(scratch, "plan.md", "json");
 }
 
 const std::vector<std::string> kSmall{"--nodes",       "3",      "--ranks-per-node", "2",
@@ -159,6 +165,69 @@ TEST(Plan, TheTextShowsWindowsRailsAndBounds) {
   EXPECT_THAT(answer.output, HasSubstr("LB1, whatever the plan             64.0"));
   EXPECT_THAT(answer.output, HasSubstr("0>1 1>2 2>0"));
   EXPECT_THAT(answer.output, HasSubstr("====="));
+}
+
+// The cluster of docs/formats/cluster.md: rail 1 is half as fast, node 1 has two cables swapped,
+// node 2 lacks rail 2.
+TEST(Plan, UnequalRailsAreShownWithUnitAndWeights) {
+  const ScratchDirectory scratch;
+  const std::vector<std::string> arguments{
+      "--cluster", example_of(scratch, "cluster.md", "toml"), "--routing", "trace", "--max-tokens",
+      "200"};
+  const Answer answer = plan(arguments);
+  EXPECT_EQ(answer.status, 0) << answer.errors;
+  EXPECT_THAT(answer.output,
+              HasSubstr("# cluster  3 nodes, 8 ranks, 3 rails of 50.00 Mbit/s, node by node:\n"
+                        "#   node0: 2 ranks, rail0 rail1(25.00 Mbit/s) rail2\n"
+                        "#   node1: 4 ranks, rail0>1 rail1>0(25.00 Mbit/s) rail2\n"
+                        "#   node2: 2 ranks, rail0 rail1(25.00 Mbit/s) -\n"
+                        "# weights  a rail's rate over 25.00 Mbit/s, of which all rates are "
+                        "multiples: 2 at 50.00 Mbit/s, 1 at 25.00 Mbit/s\n"));
+  EXPECT_THAT(answer.output, HasSubstr("  longest  fan-in  sends\n"));
+
+  const Json summary = json_of(arguments);
+  EXPECT_EQ(summary["rate_of_weight_one_bit_s"], 25'000'000);
+  double windows = 0;
+  for (const Json& window : summary["windows"]) {
+    windows += window["longest_records_over_weight"].get<double>();
+  }
+  EXPECT_DOUBLE_EQ(windows, summary["path_bound_barrier"]["records"].get<double>());
+  std::vector<int> weights;
+  for (const Json& rail : summary["rails"]) weights.push_back(rail["weight"]);
+  EXPECT_EQ(weights, (std::vector<int>{2, 1, 2, 2, 1, 2, 2, 1, 2}));
+  // What a row takes on a rail of weight 1, less the token bucket, counted on the slowest rail.
+  const double bytes =
+      summary["bound"]["records"].get<double>() * summary["workload"]["row_bytes"].get<double>();
+  EXPECT_NEAR(summary["bound"]["seconds"].get<double>(), (bytes - 12288) * 8 / 25e6, 1e-12);
+}
+
+TEST(Plan, EqualRailsNeedNoWeights) {
+  const Answer answer = plan(small({}));
+  EXPECT_THAT(answer.output, HasSubstr("# cluster  3 nodes, 6 ranks, 2 rails of 50.00 Mbit/s\n"));
+  EXPECT_THAT(answer.output, Not(HasSubstr("weight")));
+  EXPECT_EQ(json_of(small({}))["rate_of_weight_one_bit_s"], 50'000'000);
+}
+
+TEST(Plan, PathsSayWhatTheirNumbersRestOn) {
+  const Json summary = json_of(small({"--paths", "native,joint"}));
+  EXPECT_EQ(summary["cluster"]["ranks_per_node"], (std::vector<int>{2, 2, 2}));
+  EXPECT_EQ(summary["rate_of_weight_one_bit_s"], 50'000'000);
+  const Json& workload = summary["workload"];
+  EXPECT_EQ(workload["trace"], "generated");
+  EXPECT_EQ(workload["seed"], 1);
+  EXPECT_EQ(workload["routing"], "schedule");
+  EXPECT_EQ(workload["payload_mib"], 0.0625);
+  EXPECT_EQ(workload["hidden"], 512);
+  EXPECT_EQ(workload["row_bytes"], 1024);
+  EXPECT_EQ(workload["layers"], 26);
+  ASSERT_EQ(summary["schedules"].size(), 1U);
+  EXPECT_EQ(summary["schedules"][0]["name"], "ring");
+  EXPECT_EQ(summary["schedules"][0]["bound_records"], 26 * 64.0);
+  const Json traced = json_of({"--nodes", "2", "--ranks-per-node", "2", "--rails", "2", "--routing",
+                               "trace", "--max-tokens", "50", "--paths", "joint"});
+  EXPECT_EQ(traced["workload"]["routing"], "trace");
+  EXPECT_EQ(traced["workload"]["max_tokens"], 50);
+  EXPECT_FALSE(traced["workload"].contains("payload_mib"));
 }
 
 TEST(Plan, TheDocumentedExampleIsCheckedAndExplained) {
