@@ -8,13 +8,15 @@
 #include <railwave/error.hpp>
 #include <railwave/topology.hpp>
 
+#include "testbed/cluster_spec.hpp"
 #include "workload/trace.hpp"
 
 namespace railwave::cli {
 
-constexpr int kMostNodes = 2'048;
-constexpr int kMostRanksPerNode = 1'024;             ///< as in a cluster.toml
-constexpr int kMostRails = 64;                       ///< as in a cluster.toml
+// As in a cluster.toml.
+constexpr int kMostNodes = testbed::kMostNodes;
+constexpr int kMostRanksPerNode = testbed::kMostRanksPerNode;
+constexpr int kMostRails = testbed::kMostRails;
 constexpr int kMostRanks = 1 << 20;                  ///< of all nodes
 constexpr int kMostLayers = 1 << 20;                 ///< as in a trace
 constexpr int kMostRounds = 1'000'000;               ///< of one measurement

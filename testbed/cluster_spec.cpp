@@ -42,7 +42,7 @@ Status has_shape(std::string_view field, const std::vector<std::vector<T>>& rows
 }
 
 Status check_shape(const ClusterSpec& spec) {
-  RAILWAVE_TRY(check_nodes(spec.nodes()));
+  RAILWAVE_TRY(in_range("nodes", spec.nodes(), 1, kMostNodes));
   RAILWAVE_TRY(in_range("rails", spec.rails, 1, kMostRails));
   for (const int ranks : spec.ranks_per_node) {
     RAILWAVE_TRY(in_range("ranks_per_node", ranks, 1, kMostRanksPerNode));
@@ -136,8 +136,6 @@ std::int64_t least_burst(int mtu) {
   const std::int64_t frame = mtu + 14;
   return frame + (frame + 99) / 100;
 }
-
-Status check_nodes(std::int64_t nodes) { return in_range("nodes", nodes, 1, kMostNodes); }
 
 Status check_rate(std::int64_t rate) {
   if (rate >= kLeastRate && rate <= kMostRate) return {};

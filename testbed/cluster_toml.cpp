@@ -21,8 +21,8 @@ namespace {
 
 /// Far more than [node.0] ... and [rail.0] ... of the largest cluster need.
 constexpr std::size_t kMostDots = 4'000;
-/// The largest cluster with a home rail for every rank, rates and bridges has 7 MiB.
-constexpr std::int64_t kMostBytes = 8 << 20;
+/// The largest cluster with a home rail for every rank, rates and bridges has 12 MiB.
+constexpr std::int64_t kMostBytes = 16 << 20;
 
 /// The whole numbers that a setting takes.
 struct Range {

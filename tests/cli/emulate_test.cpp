@@ -42,7 +42,7 @@ TEST(Emulate, WrongOptionsAreNamed) {
       {{"--rate", "50", "--", "true"}, "--rate"},
       {{"--burst", "1kb", "--", "true"}, "burst"},
       {{"--nodes", "251", "--", "true"}, "nodes"},
-      {{"--nodes", "-1", "--", "true"}, "-1 is not between 1 and 1024"},
+      {{"--nodes", "-1", "--", "true"}, "--nodes"},
       {{"--cluster", "c.toml", "--rails", "2", "--", "true"}, "--cluster"},
       {{"--cluster", "no-such.toml", "--", "true"}, "no-such.toml"},
       {{"--bogus", "--", "true"}, "--bogus"},

@@ -131,7 +131,7 @@ TEST(ClusterSpec, ErrorsNameLineAndColumn) {
       {"mtu = 9000\nburst = \"9014b\"\n", "c.toml:2:9: 9014 bytes is less than a frame"},
       {"mtu = 20000\n", "c.toml:1:7: 12288 bytes is less than a frame"},
       {"congestion = \"no such\"\n", "c.toml:1:14: 'no such' is no name"},
-      {"nodes = 1025\n", "c.toml:1:9: nodes must be a whole number between 1 and 1024"},
+      {"nodes = 2049\n", "c.toml:1:9: nodes must be a whole number between 1 and 2048"},
       {"rails = 2\nrate = \"999bit\"\n", "c.toml:2:8: 999 bit/s is not between 1.00 kbit/s and "},
       {"rails = 2\n[rail.1]\nrate = \"1bit\"\n", "c.toml:3:8: rail 1: 1 bit/s is not between"},
       {"nodes = 2\nrails = 2\n[node.1]\nrate = [\"50mbit\", \"10001gbit\"]\n",
@@ -170,7 +170,7 @@ TEST(ClusterSpec, DotsInStringsAndCommentsAreNoKeys) {
 TEST(ClusterSpec, AFileWithoutEndIsRefused) {
   const auto spec = read_cluster("/dev/zero");
   ASSERT_FALSE(spec.has_value());
-  EXPECT_NE(spec.error().message.find("/dev/zero: expected at most 8388608 bytes"),
+  EXPECT_NE(spec.error().message.find("/dev/zero: expected at most 16777216 bytes"),
             std::string::npos)
       << spec.error().message;
 }
@@ -203,7 +203,7 @@ TEST(ClusterSpec, ShapesThatDoNotFitAreRefused) {
   using Spec = ClusterSpec;
   EXPECT_EQ(field_of([](Spec&) {}), "accepted");
   EXPECT_EQ(field_of([](Spec& s) { s.ranks_per_node.clear(); }), "nodes");
-  EXPECT_EQ(field_of([](Spec& s) { s.ranks_per_node.assign(1025, 1); }), "nodes");
+  EXPECT_EQ(field_of([](Spec& s) { s.ranks_per_node.assign(2049, 1); }), "nodes");
   EXPECT_EQ(field_of([](Spec& s) { s.ranks_per_node[1] = 0; }), "ranks_per_node");
   EXPECT_EQ(field_of([](Spec& s) { s.rails = 0; }), "rails");
   EXPECT_EQ(field_of([](Spec& s) { s.home_rail = {{0, 1, 0}}; }), "home_rail");
@@ -261,14 +261,14 @@ TEST(ClusterSpec, ComesFromTheEnvironmentOnARank) {
 
 TEST(ClusterSpec, RealClustersHaveAFileToo) {
   const auto spec = parse_cluster(
-      "nodes = 1024\nrails = 4\nrate = \"400gbit\"\n[rail.1]\nrate = \"10000gbit\"\n"
-      "[node.1023]\nrate = \"1kbit\"\n",
+      "nodes = 2048\nrails = 4\nrate = \"400gbit\"\n[rail.1]\nrate = \"10000gbit\"\n"
+      "[node.2047]\nrate = \"1kbit\"\n",
       "c.toml");
   ASSERT_TRUE(spec.has_value()) << to_string(spec.error());
-  EXPECT_EQ(spec->nodes(), 1024);
+  EXPECT_EQ(spec->nodes(), 2048);
   EXPECT_EQ(spec->rate_of(NodeId(0), RailId(0)), 400'000'000'000);
-  EXPECT_EQ(spec->rate_of(NodeId(1022), RailId(1)), 10'000'000'000'000);
-  EXPECT_EQ(spec->rate_of(NodeId(1023), RailId(1)), 1'000);
+  EXPECT_EQ(spec->rate_of(NodeId(2046), RailId(1)), 10'000'000'000'000);
+  EXPECT_EQ(spec->rate_of(NodeId(2047), RailId(1)), 1'000);
   EXPECT_EQ(parse_cluster(format_cluster(*spec), "again"), *spec);
 }
 

@@ -42,8 +42,8 @@ struct ClusterSpec {
 };
 
 /// What a cluster may be. Planning makes tables of N * N * R entries: with this many nodes and
-/// rails one takes 512 MiB. What can be emulated is less: testbed/emulation_limits.hpp.
-inline constexpr int kMostNodes = 1024;
+/// rails chi takes 1 GiB. What can be emulated is less: testbed/emulation_limits.hpp.
+inline constexpr int kMostNodes = 2048;
 inline constexpr int kMostRails = 64;
 inline constexpr int kMostRanksPerNode = 1024;
 inline constexpr std::int64_t kLeastRate = 1'000;              ///< bit/s
@@ -65,8 +65,7 @@ std::int64_t least_burst(int mtu);
 /// Whether it is a cluster that can be described and planned for.
 /// Errors: InvalidArgument; the field names the setting, the sentence its value and the remedy.
 Status validate(const ClusterSpec& spec);
-/// The same of one value. Errors: as validate(); InvalidArgument{nodes}, InvalidArgument{rate}.
-Status check_nodes(std::int64_t nodes);
+/// The same of one value. Errors: as validate(); InvalidArgument{rate}.
 Status check_rate(std::int64_t rate);
 
 /// "5ms" -> 5. Errors: InvalidArgument naming `field`.
