@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/fail.hpp"
 #include "input_file.hpp"
@@ -128,10 +129,15 @@ Result<Subject> planned_subject(const PhaseOptions& phase) {
   return subject;
 }
 
-/// Prints what is wrong with a plan; the exit status.
-int show_check(const std::string& file, const plan::RecordedPlan& plan) {
+using Json = nlohmann::ordered_json;
+
+/// Prints what is wrong with a plan and adds it to `answers`; the exit status.
+int show_check(const std::string& file, const plan::RecordedPlan& plan, Json& answers) {
   const auto found = plan::violations(plan);
+  answers["check"] = {{"file", file}, {"faults", Json::array()}};
   for (const plan::Violation& violation : found) {
+    answers["check"]["faults"].push_back(
+        {{"fault", to_string(violation.fault)}, {"where", violation.where}});
     fmt::print("{}: {}: {}\n", file, to_string(violation.fault), violation.where);
   }
   fmt::print("# {}: {} on {} nodes x {} rails, {} records, {} windows, {} slices: {}\n", file,
@@ -141,12 +147,15 @@ int show_check(const std::string& file, const plan::RecordedPlan& plan) {
   return found.empty() ? 0 : 1;
 }
 
-Result<int> show_comparison(const std::string& file, const plan::RecordedPlan& plan) {
+Result<int> show_comparison(const std::string& file, const plan::RecordedPlan& plan,
+                            Json& answers) {
   RAILWAVE_TRY(check_regular(file, "--compare"));
   const auto other = report::read_plan(file);
   if (!other) return fail(other.error());
   const auto difference = difference_text(plan, *other);
   fmt::print("{}", difference.text);
+  answers["compare"] = {{"file", file}};
+  answers["compare"].update(difference.json);
   return difference.differs ? 1 : 0;
 }
 
@@ -161,6 +170,16 @@ Result<int> show_plan(const PlanOptions& options, const Subject& subject) {
   return 0;
 }
 
+/// Schema railwave.plan_answer/1 (docs/formats/plan.md): which plan, then what was asked.
+std::string answers_text(const plan::RecordedPlan& plan, const Json& answers) {
+  Json out{{"schema", "railwave.plan_answer/1"}};
+  out["plan"] = {{"path", to_string(plan.path)},   {"nodes", plan.topology.nodes()},
+                 {"rails", plan.topology.rails()}, {"records", plan.counts.total()},
+                 {"windows", plan.windows.size()}, {"slices", plan.slices.size()}};
+  out.update(answers);
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Result<int> run_plan(const PlanOptions& options) {
   if (!options.check.empty() && !options.given_for_planning.empty()) {
     return fail(ErrorCode::InvalidArgument, options.given_for_planning,
@@ -168,6 +187,7 @@ Result<int> run_plan(const PlanOptions& options) {
   }
   if (!options.paths.empty()) return show_paths(options);
   Subject subject;
+  Json answers;
   int status = 0;
   if (options.check.empty()) {
     auto planned = planned_subject(options.phase);
@@ -178,24 +198,29 @@ Result<int> run_plan(const PlanOptions& options) {
     auto plan = report::read_plan(options.check);
     if (!plan) return fail(std::move(plan).error());
     subject.plan = *std::move(plan);
-    status = show_check(options.check, *subject.plan);
+    status = show_check(options.check, *subject.plan, answers);
   }
   if (!options.save.empty()) {
     RAILWAVE_TRY(report::write_private_file(options.save, report::plan_to_json(*subject.plan)));
   }
   if (!options.explain.empty()) {
-    const auto text =
+    auto explained =
         explain(*subject.plan, options.explain, subject.layer ? &subject.layer->sent : nullptr);
-    if (!text) return fail(text.error());
-    fmt::print("{}", *text);
+    if (!explained) return fail(explained.error());
+    fmt::print("{}", explained->text);
+    answers["explain"] = std::move(explained->json);
   }
   if (!options.compare.empty()) {
-    const auto differs = show_comparison(options.compare, *subject.plan);
+    const auto differs = show_comparison(options.compare, *subject.plan, answers);
     if (!differs) return fail(differs.error());
     status = std::max(status, *differs);
   }
   const bool whole = options.check.empty() && options.explain.empty() && options.compare.empty();
-  return whole ? show_plan(options, subject) : Result<int>(status);
+  if (whole) return show_plan(options, subject);
+  if (!options.json.empty()) {
+    RAILWAVE_TRY(report::write_private_file(options.json, answers_text(*subject.plan, answers)));
+  }
+  return status;
 }
 
 }  // namespace
@@ -232,9 +257,10 @@ void add_plan(CLI::App& app, Invocation& invocation) {
   for (auto* other : {layer, path, save, check, compare, explain}) paths->excludes(other);
   std::vector<const CLI::Option*> of_planning;
   for (const CLI::Option* option : verb->get_options()) {
-    if (option != check && option != compare && option != explain) of_planning.push_back(option);
+    const bool of_answers =
+        option == check || option == compare || option == explain || option == json;
+    if (!of_answers) of_planning.push_back(option);
   }
-  for (auto* other : {compare, explain}) json->excludes(other);
   const auto* schedule = verb->get_option("--schedule");
   verb->callback([&invocation, options, schedule, of_planning] {
     options->schedule_given = schedule->count() > 0;

@@ -92,11 +92,27 @@ std::string slices_text(const plan::PlanDifference& difference) {
          table.text();
 }
 
+nlohmann::ordered_json difference_json(const plan::PlanDifference& difference) {
+  nlohmann::ordered_json out{
+      {"same", difference == plan::PlanDifference{}}, {"other_topology", difference.other_topology},
+      {"other_counts", difference.other_counts},      {"other_path", difference.other_path},
+      {"other_windows", difference.other_windows},    {"records_elsewhere", difference.elsewhere}};
+  out["slices"] = nlohmann::ordered_json::array();
+  for (const plan::SliceDifference& slice : difference.slices) {
+    out["slices"].push_back({{"source", slice.pair.source.value},
+                             {"destination", slice.pair.destination.value},
+                             {"records_elsewhere", slice.elsewhere},
+                             {"other_loads", slice.other_loads},
+                             {"other_windows", slice.other_windows}});
+  }
+  return out;
+}
+
 }  // namespace
 
 DifferenceText difference_text(const plan::RecordedPlan& plan, const plan::RecordedPlan& other) {
   const auto difference = plan::compare(plan, other);
-  DifferenceText out{difference != plan::PlanDifference{}};
+  DifferenceText out{difference != plan::PlanDifference{}, {}, difference_json(difference)};
   if (difference.other_topology) {
     out.text += comment(cluster_sentence(plan.topology, other.topology));
   }

@@ -1,7 +1,9 @@
-// How two plans differ, as text for people.
+// How two plans differ, as text for people and as JSON.
 #pragma once
 
 #include <string>
+
+#include <nlohmann/json.hpp>
 
 #include "plan/recorded_plan.hpp"
 
@@ -10,6 +12,7 @@ namespace railwave::cli {
 struct DifferenceText {
   bool differs = false;
   std::string text{};
+  nlohmann::ordered_json json{};  ///< docs/formats/plan.md, "Answers"
 };
 
 /// What differs between `plan` and the plan of --compare, or that nothing does.

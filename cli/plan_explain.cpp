@@ -66,32 +66,79 @@ std::string window_line(const plan::RecordedPlan& plan, const Asked& asked, std:
   return out;
 }
 
-Result<std::string> explain_record(const plan::RecordedPlan& plan, const Asked& asked,
-                                   const PhaseCounts* sent) {
-  const auto route = route_of(plan, asked.pair, asked.home, asked.index);
-  if (!route) return fail(route.error());
+std::string record_text(const plan::RecordedPlan& plan, const Asked& asked,
+                        const plan::RecordRoute& route, std::optional<RankId> owner) {
   const auto [s, d] = asked.pair;
   std::string out = fmt::format("record    {} of home rail {}, node {} to node {}\n", asked.index,
                                 asked.home.value, s.value, d.value);
-  if (sent != nullptr) {
-    out += fmt::format("token of  rank {}\n", owner_of(plan.topology, *sent, asked).value);
-  }
+  if (owner) out += fmt::format("token of  rank {}\n", owner->value);
   out += fmt::format("rail      {}{}, slot {} of the {} that the slice has there\n",
-                     route->moved ? "moves to " : "stays on ", route->egress.value, route->slot,
-                     route->load);
-  out += fmt::format("sent by   rank {}, local rank {} of node {}\n", route->sender.value,
-                     plan.topology.local_of(route->sender), s.value);
+                     route.moved ? "moves to " : "stays on ", route.egress.value, route.slot,
+                     route.load);
+  out += fmt::format("sent by   rank {}, local rank {} of node {}\n", route.sender.value,
+                     plan.topology.local_of(route.sender), s.value);
   out += fmt::format("received  by rank {}, local rank {} of node {}, on rail {}\n",
-                     route->receiver.value, plan.topology.local_of(route->receiver), d.value,
-                     route->ingress.value);
-  out += fmt::format("when      {}\n", window_line(plan, asked, route->window));
-  return out + fmt::format("why       {}\n", reason(plan, asked, *route));
+                     route.receiver.value, plan.topology.local_of(route.receiver), d.value,
+                     route.ingress.value);
+  out += fmt::format("when      {}\n", window_line(plan, asked, route.window));
+  return out + fmt::format("why       {}\n", reason(plan, asked, route));
+}
+
+nlohmann::ordered_json pair_json(NodePair pair) {
+  return {{"source", pair.source.value}, {"destination", pair.destination.value}};
+}
+
+nlohmann::ordered_json record_json(const plan::RecordedPlan& plan, const Asked& asked,
+                                   const plan::RecordRoute& route, std::optional<RankId> owner) {
+  auto out = pair_json(asked.pair);
+  out["home_rail"] = asked.home.value;
+  out["index"] = asked.index;
+  if (owner) out["token_of"] = owner->value;
+  out["moved"] = route.moved;
+  out["rail"] = route.egress.value;
+  out["slot"] = route.slot;
+  out["rail_records"] = route.load;
+  out["sender"] = route.sender.value;
+  out["receiver"] = route.receiver.value;
+  out["receiver_rail"] = route.ingress.value;
+  out["window"] = route.window;
+  out["why"] = reason(plan, asked, route);
+  return out;
+}
+
+Result<PlanExplanation> explain_record(const plan::RecordedPlan& plan, const Asked& asked,
+                                       const PhaseCounts* sent) {
+  const auto route = route_of(plan, asked.pair, asked.home, asked.index);
+  if (!route) return fail(route.error());
+  std::optional<RankId> owner;
+  if (sent != nullptr) owner = owner_of(plan.topology, *sent, asked);
+  return PlanExplanation{record_text(plan, asked, *route, owner),
+                         record_json(plan, asked, *route, owner)};
+}
+
+nlohmann::ordered_json slice_json(const plan::RecordedSlice& slice, std::optional<RailId> home) {
+  auto out = pair_json(slice.pair);
+  if (home) out["home_rail"] = home->value;
+  out["segments"] = nlohmann::ordered_json::array();
+  for (const plan::Segment& s : slice.segments) {
+    if (home && s.home != *home) continue;
+    out["segments"].push_back({{"home_rail", s.home.value},
+                               {"first", s.first},
+                               {"records", s.count},
+                               {"rail", s.rail.value},
+                               {"slot", s.slot}});
+  }
+  out["sends"] = nlohmann::ordered_json::array();
+  for (const plan::RecordedSend& send : slice.sends) {
+    out["sends"].push_back({{"window", send.window}, {"rails", send.loads}});
+  }
+  return out;
 }
 
 }  // namespace
 
-Result<std::string> explain(const plan::RecordedPlan& plan,
-                            const std::vector<std::int64_t>& numbers, const PhaseCounts* sent) {
+Result<PlanExplanation> explain(const plan::RecordedPlan& plan,
+                                const std::vector<std::int64_t>& numbers, const PhaseCounts* sent) {
   const auto wrong = [](const std::string& sentence) {
     return fail(ErrorCode::InvalidArgument, "--explain", sentence);
   };
@@ -115,7 +162,7 @@ Result<std::string> explain(const plan::RecordedPlan& plan,
     return wrong(fmt::format("node {} has no records for node {}", id(0), id(1)));
   }
   const auto home = numbers.size() == 3 ? std::optional(RailId(id(2))) : std::nullopt;
-  return segments_table(*slice, home);
+  return PlanExplanation{segments_table(*slice, home), slice_json(*slice, home)};
 }
 
 }  // namespace railwave::cli

@@ -254,6 +254,42 @@ TEST(Plan, TheDocumentedExampleIsCheckedAndExplained) {
   EXPECT_THAT(segments.output, HasSubstr("33-39     1  26-32  moved"));
 }
 
+TEST(Plan, AnswersComeAsJsonToo) {
+  const ScratchDirectory scratch;
+  const auto file = documented_plan(scratch);
+  const Json record = json_of({"--check", file, "--explain", "0,1,2,25"});
+  EXPECT_EQ(record["schema"], "railwave.plan_answer/1");
+  EXPECT_EQ(record["plan"], Json::parse(R"({"path": "joint", "nodes": 2, "rails": 4,
+                                            "records": 100, "windows": 1, "slices": 1})"));
+  EXPECT_EQ(record["check"]["faults"], Json::array());
+  const Json& explained = record["explain"];
+  EXPECT_EQ(explained["why"],
+            "rail 2 can not be used from node 0 to node 1, it is down at one end");
+  EXPECT_EQ(explained["moved"], true);
+  EXPECT_EQ(explained["rail"], 1);
+  EXPECT_EQ(explained["slot"], 21);
+  EXPECT_EQ(explained["receiver"], 5);
+  EXPECT_FALSE(explained.contains("token_of"));
+
+  const Json slice = json_of({"--check", file, "--explain", "0,1,3", "--compare", file});
+  EXPECT_EQ(slice["explain"]["segments"],
+            Json::parse(R"([{"home_rail": 3, "first": 0, "records": 33, "rail": 3, "slot": 0},
+                            {"home_rail": 3, "first": 33, "records": 7, "rail": 1, "slot": 26}])"));
+  EXPECT_EQ(slice["explain"]["sends"], Json::parse(R"([{"window": 0, "rails": [34, 33, 0, 33]}])"));
+  EXPECT_EQ(slice["compare"]["same"], true);
+
+  const auto joint = scratch.file("joint.json");
+  ASSERT_EQ(plan(small({"--save", joint})).status, 0);
+  const auto other = scratch.file("other.json");
+  EXPECT_EQ(plan(small({"--path", "native", "--compare", joint, "--json", other})).status, 1);
+  const Json compared = Json::parse(read_file(other));
+  EXPECT_EQ(compared["plan"]["path"], "native");
+  EXPECT_EQ(compared["compare"]["same"], false);
+  EXPECT_EQ(compared["compare"]["other_path"], true);
+  EXPECT_EQ(compared["compare"]["slices"].size(), 3U);
+  EXPECT_EQ(json_of(small({"--explain", "0,1,0,0"}))["explain"]["token_of"], 0);
+}
+
 TEST(Plan, AFaultyPlanIsRefused) {
   const ScratchDirectory scratch;
   std::string text = read_file(documented_plan(scratch));
@@ -264,6 +300,9 @@ TEST(Plan, AFaultyPlanIsRefused) {
   const Answer answer = plan({"--check", file});
   EXPECT_EQ(answer.status, 1);
   EXPECT_THAT(answer.output, HasSubstr("RecordMissing"));
+  const auto answers = scratch.file("answers.json");
+  EXPECT_EQ(plan({"--check", file, "--json", answers}).status, 1);
+  EXPECT_EQ(Json::parse(read_file(answers))["check"]["faults"][0]["fault"], "RecordMissing");
   EXPECT_THAT(answer.output, HasSubstr("faults"));
 }
 
