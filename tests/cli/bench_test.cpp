@@ -71,7 +71,7 @@ TEST(Bench, HelpHasExamplesAndNamesTheOperations) {
 
 TEST(Bench, WrongOptionsAreNamed) {
   const std::vector<std::pair<Words, std::string>> cases{
-      {{"all-reduce"}, "subcommand"},
+      {{"all-reduce"}, "no verb of railwave bench"},
       {{"dispatch", "--paths", "fastest"}, "--paths"},
       {{"dispatch", "-b", "64kb", "-e", "1kb"}, "--end"},
       {{"dispatch", "-b", "some"}, "--begin"},
