@@ -5,15 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/fail.hpp"
 #include "input_file.hpp"
 #include "limits.hpp"
 #include "number_options.hpp"
-#include "plan/plan_check.hpp"
-#include "plan_difference.hpp"
-#include "plan_explain.hpp"
+#include "plan_answers.hpp"
 #include "plan_paths.hpp"
 #include "plan_phase.hpp"
 #include "plan_summary.hpp"
@@ -129,36 +126,6 @@ Result<Subject> planned_subject(const PhaseOptions& phase) {
   return subject;
 }
 
-using Json = nlohmann::ordered_json;
-
-/// Prints what is wrong with a plan and adds it to `answers`; the exit status.
-int show_check(const std::string& file, const plan::RecordedPlan& plan, Json& answers) {
-  const auto found = plan::violations(plan);
-  answers["check"] = {{"file", file}, {"faults", Json::array()}};
-  for (const plan::Violation& violation : found) {
-    answers["check"]["faults"].push_back(
-        {{"fault", to_string(violation.fault)}, {"where", violation.where}});
-    fmt::print("{}: {}: {}\n", file, to_string(violation.fault), violation.where);
-  }
-  fmt::print("# {}: {} on {} nodes x {} rails, {} records, {} windows, {} slices: {}\n", file,
-             to_string(plan.path), plan.topology.nodes(), plan.topology.rails(),
-             plan.counts.total(), plan.windows.size(), plan.slices.size(),
-             found.empty() ? "ok" : fmt::format("{} faults", found.size()));
-  return found.empty() ? 0 : 1;
-}
-
-Result<int> show_comparison(const std::string& file, const plan::RecordedPlan& plan,
-                            Json& answers) {
-  RAILWAVE_TRY(check_regular(file, "--compare"));
-  const auto other = report::read_plan(file);
-  if (!other) return fail(other.error());
-  const auto difference = difference_text(plan, *other);
-  fmt::print("{}", difference.text);
-  answers["compare"] = {{"file", file}};
-  answers["compare"].update(difference.json);
-  return difference.differs ? 1 : 0;
-}
-
 Result<int> show_plan(const PlanOptions& options, const Subject& subject) {
   fmt::print("{}#\n{}#\n{}", phase_lines(*subject.source, *subject.layer, *subject.planned),
              windows_table(*subject.plan), rails_table(*subject.plan));
@@ -170,14 +137,28 @@ Result<int> show_plan(const PlanOptions& options, const Subject& subject) {
   return 0;
 }
 
-/// Schema railwave.plan_answer/1 (docs/formats/plan.md): which plan, then what was asked.
-std::string answers_text(const plan::RecordedPlan& plan, const Json& answers) {
-  Json out{{"schema", "railwave.plan_answer/1"}};
-  out["plan"] = {{"path", to_string(plan.path)},   {"nodes", plan.topology.nodes()},
-                 {"rails", plan.topology.rails()}, {"records", plan.counts.total()},
-                 {"windows", plan.windows.size()}, {"slices", plan.slices.size()}};
-  out.update(answers);
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+/// The plan of --check's file, or the one that is planned.
+Result<Subject> subject_of(const PlanOptions& options) {
+  if (options.check.empty()) return planned_subject(options.phase);
+  RAILWAVE_TRY(check_regular(options.check, "--check"));
+  auto plan = report::read_plan(options.check);
+  if (!plan) return fail(std::move(plan).error());
+  Subject subject;
+  subject.plan = *std::move(plan);
+  return subject;
+}
+
+Result<int> show_answers(const PlanOptions& options, const Subject& subject) {
+  PlanAnswers answers(*subject.plan);
+  if (!options.check.empty()) answers.check(options.check);
+  if (!options.explain.empty()) {
+    RAILWAVE_TRY(answers.explain(options.explain, subject.layer ? &subject.layer->sent : nullptr));
+  }
+  if (!options.compare.empty()) RAILWAVE_TRY(answers.compare(options.compare));
+  if (!options.json.empty()) {
+    RAILWAVE_TRY(report::write_private_file(options.json, answers.json()));
+  }
+  return answers.status();
 }
 
 Result<int> run_plan(const PlanOptions& options) {
@@ -186,41 +167,13 @@ Result<int> run_plan(const PlanOptions& options) {
                 "--check reads the plan from its file and does not look at it; leave it out");
   }
   if (!options.paths.empty()) return show_paths(options);
-  Subject subject;
-  Json answers;
-  int status = 0;
-  if (options.check.empty()) {
-    auto planned = planned_subject(options.phase);
-    if (!planned) return fail(std::move(planned).error());
-    subject = *std::move(planned);
-  } else {
-    RAILWAVE_TRY(check_regular(options.check, "--check"));
-    auto plan = report::read_plan(options.check);
-    if (!plan) return fail(std::move(plan).error());
-    subject.plan = *std::move(plan);
-    status = show_check(options.check, *subject.plan, answers);
-  }
+  const auto subject = subject_of(options);
+  if (!subject) return fail(subject.error());
   if (!options.save.empty()) {
-    RAILWAVE_TRY(report::write_private_file(options.save, report::plan_to_json(*subject.plan)));
-  }
-  if (!options.explain.empty()) {
-    auto explained =
-        explain(*subject.plan, options.explain, subject.layer ? &subject.layer->sent : nullptr);
-    if (!explained) return fail(explained.error());
-    fmt::print("{}", explained->text);
-    answers["explain"] = std::move(explained->json);
-  }
-  if (!options.compare.empty()) {
-    const auto differs = show_comparison(options.compare, *subject.plan, answers);
-    if (!differs) return fail(differs.error());
-    status = std::max(status, *differs);
+    RAILWAVE_TRY(report::write_private_file(options.save, report::plan_to_json(*subject->plan)));
   }
   const bool whole = options.check.empty() && options.explain.empty() && options.compare.empty();
-  if (whole) return show_plan(options, subject);
-  if (!options.json.empty()) {
-    RAILWAVE_TRY(report::write_private_file(options.json, answers_text(*subject.plan, answers)));
-  }
-  return status;
+  return whole ? show_plan(options, *subject) : show_answers(options, *subject);
 }
 
 }  // namespace
