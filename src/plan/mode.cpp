@@ -157,7 +157,9 @@ Result<Fraction> expected_remote_nodes(std::int64_t nodes, std::int64_t experts,
   const std::int64_t size = experts / nodes;
   const std::int64_t longer = experts % nodes;
   const std::int64_t factors = std::min(size + 1, top_k);
-  if (factors * std::bit_width(static_cast<std::uint64_t>(experts)) > kMostBits) {
+  const auto length =
+      static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(experts)));
+  if (factors * length > kMostBits) {
     return fail(ErrorCode::InvalidArgument, "remote_nodes",
                 fmt::format("top-{} of {} experts on {} nodes: the mean of even routing is a "
                             "fraction of more than {} bits; give a measured mean",
