@@ -1,6 +1,9 @@
 #include "plan/wide.hpp"
 
+#include <algorithm>
 #include <cmath>
+
+#include <fmt/format.h>
 
 #include "base/checked.hpp"
 
@@ -37,10 +40,18 @@ std::optional<Fraction> over(const Fraction& a, const Fraction& b) {
 
 bool less(const Fraction& a, const Fraction& b) { return a.num * b.den < b.num * a.den; }
 
-std::string decimal(const Wide& value) { return value.str(); }
+std::string decimal(const Wide& value) {
+  std::string digits;
+  for (Wide rest = value; rest != 0 || digits.empty(); rest /= 10) {
+    digits += static_cast<char>('0' + static_cast<int>(rest % 10));
+  }
+  std::ranges::reverse(digits);
+  return digits;
+}
 
 std::string decimal(const Fraction& value) {
-  return value.den == 1 ? decimal(value.num) : decimal(value.num) + '/' + decimal(value.den);
+  if (value.den == 1) return decimal(value.num);
+  return fmt::format("{}/{}", decimal(value.num), decimal(value.den));
 }
 
 }  // namespace railwave::plan
