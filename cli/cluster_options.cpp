@@ -5,7 +5,6 @@
 
 #include "base/fail.hpp"
 #include "base/units.hpp"
-#include "input_file.hpp"
 #include "limits.hpp"
 #include "number_options.hpp"
 
@@ -35,7 +34,7 @@ void add_cluster_options(CLI::App& verb, ClusterOptions& options) {
 }
 
 Result<testbed::ClusterSpec> cluster_from(const ClusterOptions& options) {
-  if (!options.cluster.empty()) return read_cluster_file(options.cluster);
+  if (!options.cluster.empty()) return testbed::read_cluster(options.cluster);
   auto spec = testbed::uniform_cluster(options.nodes, options.ranks_per_node, options.rails);
   const auto rate = parse_rate(options.rate, "--rate");
   if (!rate) return fail(rate.error());

@@ -9,7 +9,6 @@
 #include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "dtype_option.hpp"
-#include "input_file.hpp"
 #include "limits.hpp"
 #include "plan/waves.hpp"
 #include "row_bytes.hpp"
@@ -49,7 +48,7 @@ Result<Topology> topology_of(const DescribeOptions& o) {
     }
     return limited_topology(o.nodes, o.ranks_per_node, o.rails > 0 ? o.rails : o.ranks_per_node);
   }
-  const auto spec = read_cluster_file(o.cluster);
+  const auto spec = testbed::read_cluster(o.cluster);
   if (!spec) return fail(spec.error());
   return Topology::create(testbed::topology_options(*spec));
 }

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
-#include "input_file.hpp"
 #include "limits.hpp"
 #include "number_options.hpp"
 #include "plan_answers.hpp"
@@ -140,7 +139,6 @@ Result<int> show_plan(const PlanOptions& options, const Subject& subject) {
 /// The plan of --check's file, or the one that is planned.
 Result<Subject> subject_of(const PlanOptions& options) {
   if (options.check.empty()) return planned_subject(options.phase);
-  RAILWAVE_TRY(check_regular(options.check, "--check"));
   auto plan = report::read_plan(options.check);
   if (!plan) return fail(std::move(plan).error());
   Subject subject;

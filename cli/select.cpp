@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
-#include "input_file.hpp"
 #include "report/private_file.hpp"
 #include "select/cost_table_file.hpp"
 #include "select_options.hpp"
@@ -55,7 +54,6 @@ Result<std::string> table_file(const SelectOptions& options) {
 Status select_and_report(const SelectOptions& options) {
   const auto file = table_file(options);
   if (!file) return fail(file.error());
-  RAILWAVE_TRY(check_regular(*file, "--table"));
   auto table = select::read_cost_table(*file);
   if (!table) return fail(table.error());
   const auto topology = topology_from(options, table->cluster);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
-#include "input_file.hpp"
 #include "limits.hpp"
 #include "number_options.hpp"
 
@@ -72,7 +71,7 @@ void add_select_options(CLI::App& verb, SelectOptions& o) {
 
 Result<Topology> topology_from(const SelectOptions& options, const select::ClusterShape& table) {
   if (!options.cluster.empty()) {
-    const auto spec = read_cluster_file(options.cluster);
+    const auto spec = testbed::read_cluster(options.cluster);
     if (!spec) return fail(spec.error());
     return Topology::create(testbed::topology_options(*spec));
   }

@@ -14,7 +14,7 @@ target_compile_features(railwave_cpp INTERFACE cxx_std_20)
 target_include_directories(railwave_cpp INTERFACE
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/railwave/rooms>)
-target_link_libraries(railwave_cpp PUBLIC tl::expected
+target_link_libraries(railwave_cpp PUBLIC tl::expected Boost::headers
                       PRIVATE fmt::fmt Threads::Threads PkgConfig::ucx PkgConfig::xxhash)
 
 install(TARGETS railwave RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -2,8 +2,6 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 #include <string>
 
@@ -12,6 +10,7 @@
 #include <toml++/toml.h>
 
 #include "base/fail.hpp"
+#include "base/text_file.hpp"
 #include "base/units.hpp"
 #include "testbed/cluster_spec.hpp"
 #include "toml_dots.hpp"
@@ -22,7 +21,7 @@ namespace {
 /// Far more than [node.0] ... and [rail.0] ... of the largest cluster need.
 constexpr std::size_t kMostDots = 4'000;
 /// The largest cluster with a home rail for every rank, rates and bridges has 12 MiB.
-constexpr std::int64_t kMostBytes = 16 << 20;
+constexpr std::size_t kMostBytes = 16 << 20;
 
 /// The whole numbers that a setting takes.
 struct Range {
@@ -394,20 +393,9 @@ Result<ClusterSpec> parse_cluster(std::string_view text, std::string_view source
 }
 
 Result<ClusterSpec> read_cluster(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  // One byte more than allowed: a pipe or device may have no end.
-  std::string text(kMostBytes + 1, '\0');
-  file.read(text.data(), std::ssize(text));
-  if (!file.is_open() || file.bad() || (file.fail() && !file.eof())) {
-    return fail(ErrorCode::InvalidArgument, "cluster",
-                fmt::format("can not read '{}'; give the path of a cluster.toml", path));
-  }
-  if (file.gcount() > kMostBytes) {
-    return fail(ErrorCode::InvalidArgument, "cluster",
-                fmt::format("{}: expected at most {} bytes", path, kMostBytes));
-  }
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_cluster(text, path);
+  const auto text = read_text_file(path, "cluster", kMostBytes);
+  if (!text) return fail(text.error());
+  return parse_cluster(*text, path);
 }
 
 std::string format_cluster(const ClusterSpec& spec) {

@@ -1,8 +1,7 @@
 #include "report/plan_json.hpp"
 
-#include <fstream>
-
 #include "base/fail.hpp"
+#include "base/text_file.hpp"
 #include "json_fields.hpp"
 #include "plan_fields.hpp"
 
@@ -10,7 +9,7 @@ namespace railwave::report {
 namespace {
 
 constexpr std::string_view kWhole = "plan";
-constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 
 /// A list with each element on a line of its own.
 std::string lines(const Json& list) {
@@ -18,10 +17,6 @@ std::string lines(const Json& list) {
   for (std::size_t i = 0; i < list.size(); ++i)
     out += (i > 0 ? ",\n    " : "\n    ") + list[i].dump();
   return out + (list.empty() ? "]" : "\n  ]");
-}
-
-tl::unexpected<Error> unreadable(const std::string& path, const std::string& sentence) {
-  return fail(ErrorCode::InvalidArgument, "plan", fmt::format("{}: {}", path, sentence));
 }
 
 }  // namespace
@@ -45,18 +40,9 @@ Result<plan::RecordedPlan> plan_from_json(std::string_view text) {
 }
 
 Result<plan::RecordedPlan> read_plan(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file.is_open()) return unreadable(path, "can not be opened");
-  std::string text;
-  for (std::string piece(1 << 16, '\0'); file;) {
-    file.read(piece.data(), std::ssize(piece));
-    text.append(piece, 0, static_cast<std::size_t>(file.gcount()));
-    if (std::ssize(text) > kMostBytes) {
-      return unreadable(path, fmt::format("expected at most {} bytes", kMostBytes));
-    }
-  }
-  if (file.bad() || !file.eof()) return unreadable(path, "can not be read");
-  auto plan = plan_from_json(text);
+  const auto text = read_text_file(path, "plan", kMostBytes);
+  if (!text) return fail(text.error());
+  auto plan = plan_from_json(*text);
   if (plan) return plan;
   Error error = std::move(plan).error();
   error.message = fmt::format("{}: {}", path, error.message);

@@ -1,11 +1,9 @@
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
+#include "base/text_file.hpp"
 #include "json_place.hpp"
 #include "select/cost_table_file.hpp"
 
@@ -141,19 +139,9 @@ Result<CostTable> parse_cost_table(std::string_view text, std::string_view name)
 }
 
 Result<CostTable> read_cost_table(const std::string& path) {
-  const auto refuse = [&](const char* why) {
-    return fail(ErrorCode::InvalidArgument, "cost_table",
-                fmt::format("{}: can not be read: {}", path, why));
-  };
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return refuse(std::strerror(errno));
-  // One byte more than is allowed, so that too long a file is seen as such.
-  std::string text(kMostTableBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return refuse(std::strerror(errno));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_cost_table(text, path);
+  const auto text = read_text_file(path, "cost_table", kMostTableBytes);
+  if (!text) return fail(text.error());
+  return parse_cost_table(*text, path);
 }
 
 }  // namespace railwave::select

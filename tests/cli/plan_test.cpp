@@ -98,7 +98,7 @@ TEST(Plan, WrongOptionsAreNamed) {
       {{"--schedule", "moderate", "--paths", "joint"}, "schedule"},
       {{"--trace", "no-such_L1_T1_K1.u8"}, "no-such_L1_T1_K1.u8"},
       {{"--rate", "10001gbit"}, "10001000000000 bit/s is not between"},
-      {{"--compare", "no-such.json"}, "no-such.json: can not be opened"}};
+      {{"--compare", "no-such.json"}, "no-such.json: there is no such file"}};
   for (const auto& [arguments, expected] : cases) {
     const Answer answer = plan(small(arguments));
     EXPECT_THAT(answer.errors, HasSubstr(expected));

@@ -177,7 +177,7 @@ TEST_F(Select, MalformedTablesAreNamedWithThePlace) {
       3);
   EXPECT_THAT(errors_, HasSubstr("expected \"railwave.cost_table/1\""));
   run({"--table", scratch_.file("none.json"), "--bytes", "0"}, 2);
-  EXPECT_THAT(errors_, HasSubstr("No such file"));
+  EXPECT_THAT(errors_, HasSubstr("no such file"));
 }
 
 TEST_F(Select, WrongFiguresAreRefusedWithTheOption) {
