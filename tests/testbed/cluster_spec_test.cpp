@@ -170,8 +170,7 @@ TEST(ClusterSpec, DotsInStringsAndCommentsAreNoKeys) {
 TEST(ClusterSpec, ADeviceIsRefused) {
   const auto spec = read_cluster("/dev/zero");
   ASSERT_FALSE(spec.has_value());
-  EXPECT_NE(spec.error().message.find("/dev/zero: is not a regular file"),
-            std::string::npos)
+  EXPECT_NE(spec.error().message.find("/dev/zero: is not a regular file"), std::string::npos)
       << spec.error().message;
 }
 
