@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "base/fail.hpp"
+#include "base/strict_json.hpp"
 
 namespace railwave::cli {
 namespace {
@@ -20,17 +21,10 @@ std::string short_form(std::int64_t value) {
   return fmt::format("{}", value);
 }
 
-/// Values as long as a book are not repeated.
-std::string quoted(std::string_view text) {
-  constexpr std::size_t kMost = 40;
-  return text.size() <= kMost ? fmt::format("'{}'", text)
-                              : fmt::format("'{}...'", text.substr(0, kMost));
-}
-
 tl::unexpected<Error> no_number(std::string_view text, const std::string& option, const char* kind,
                                 const std::string& range) {
   return fail(ErrorCode::InvalidArgument, option,
-              fmt::format("{} is not a {} {}", quoted(text), kind, range));
+              fmt::format("'{}' is not a {} {}", shown(text), kind, range));
 }
 
 /// "-" and digits without a leading zero.
