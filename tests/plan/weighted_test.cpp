@@ -39,23 +39,24 @@ TEST(Weighted, LeftOversGoToTheRailsFurthestBehind) {
   EXPECT_EQ(slice_quotas(topology, counts, pair(0, 2), 2), (Loads{3, 2, 2, 3}));
 }
 
-Topology three_nodes(std::vector<std::vector<std::int64_t>> weights) {
+/// Three nodes of three rails with these weights; node 0 has records for the other two.
+DispatchPlan plan_of_three(std::vector<std::vector<std::int64_t>> weights, std::int64_t to_1,
+                           std::int64_t to_2) {
   Topology::Options options;
   options.ranks_per_node = {3, 3, 3};
   options.rails = 3;
   options.weights = std::move(weights);
-  return Topology::create(options).value();
+  RailCounts counts(3, 3);
+  counts.set(NodeId(0), RailId(0), NodeId(1), to_1);
+  counts.set(NodeId(0), RailId(0), NodeId(2), to_2);
+  return DispatchPlan::create(Topology::create(options).value(), counts, {Path::Joint, {}}).value();
 }
 
 /// 4 at weights 2, 1, 3 are 4/3, 2/3 and 2: the record left over goes to rail 1. 5 more are 5/3,
 /// 5/6 and 5/2, so that the rails are 1, 1/2 and 1/2 behind: of the two left over one goes to rail
 /// 0, and the other one, from the start, which is 1, to rail 1.
 TEST(Weighted, TiesOfThirdsAreTies) {
-  const Topology topology = three_nodes({{2, 1, 3}, {3, 3, 3}, {2, 2, 3}});
-  RailCounts counts(3, 3);
-  counts.set(NodeId(0), RailId(0), NodeId(1), 4);
-  counts.set(NodeId(0), RailId(0), NodeId(2), 5);
-  const auto plan = DispatchPlan::create(topology, counts, {Path::Joint, {}}).value();
+  const auto plan = plan_of_three({{2, 1, 3}, {3, 3, 3}, {2, 2, 3}}, 4, 5);
   EXPECT_EQ(plan.rail_loads(pair(0, 1)), (Loads{1, 1, 2}));
   EXPECT_EQ(plan.rail_loads(pair(0, 2)), (Loads{2, 1, 2}));
 }
@@ -63,11 +64,7 @@ TEST(Weighted, TiesOfThirdsAreTies) {
 /// 2 at weights 2, 1, 1 are 1, 1/2, 1/2; 2 more at 1, 1, 2 are 1/2, 1/2, 1. Rail 2 is then 1/2
 /// behind like rail 0 and first from the start, but its share is whole: it has nothing left over.
 TEST(Weighted, AWholeShareIsNotRounded) {
-  const Topology topology = three_nodes({{2, 1, 3}, {2, 3, 1}, {1, 3, 2}});
-  RailCounts counts(3, 3);
-  counts.set(NodeId(0), RailId(0), NodeId(1), 2);
-  counts.set(NodeId(0), RailId(0), NodeId(2), 2);
-  const auto plan = DispatchPlan::create(topology, counts, {Path::Joint, {}}).value();
+  const auto plan = plan_of_three({{2, 1, 3}, {2, 3, 1}, {1, 3, 2}}, 2, 2);
   EXPECT_EQ(plan.rail_loads(pair(0, 1)), (Loads{1, 1, 0}));
   EXPECT_EQ(plan.rail_loads(pair(0, 2)), (Loads{1, 0, 1}));
 }
@@ -76,13 +73,10 @@ TEST(Weighted, AWholeShareIsNotRounded) {
 TEST(Weighted, TiesOfLongFractionsAreTies) {
   constexpr std::int64_t kFirst = (std::int64_t{1} << 58) + 1;
   constexpr std::int64_t kSecond = (std::int64_t{1} << 58) - 1;
-  const Topology topology = three_nodes({{3 * kFirst, 3 * kFirst, 3 * kFirst},
-                                         {2 * kFirst, kFirst, 3 * kFirst},
-                                         {2 * kSecond, kSecond, 3 * kSecond}});
-  RailCounts counts(3, 3);
-  counts.set(NodeId(0), RailId(0), NodeId(1), 4);
-  counts.set(NodeId(0), RailId(0), NodeId(2), 5);
-  const auto plan = DispatchPlan::create(topology, counts, {Path::Joint, {}}).value();
+  const auto plan = plan_of_three({{3 * kFirst, 3 * kFirst, 3 * kFirst},
+                                   {2 * kFirst, kFirst, 3 * kFirst},
+                                   {2 * kSecond, kSecond, 3 * kSecond}},
+                                  4, 5);
   EXPECT_EQ(plan.rail_loads(pair(0, 1)), (Loads{1, 1, 2}));
   EXPECT_EQ(plan.rail_loads(pair(0, 2)), (Loads{2, 1, 2}));
 }
