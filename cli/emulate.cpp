@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fail.hpp"
+#include "base/strict_json.hpp"
 #include "cluster_options.hpp"
 #include "cluster_report.hpp"
 #include "end_signals.hpp"
@@ -95,9 +96,7 @@ Status Emulation::write_json(const testbed::ClusterSpec& spec) const {
   out["cluster"] = cluster_json(spec);
   if (gate_) out["gate"] = gate_json(*gate_);
   if (outcome_) out["run"] = run_json(*outcome_);
-  return report::write_private_file(
-      options_.json,
-      out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  return report::write_private_file(options_.json, json_text(out));
 }
 
 int Emulation::run() {

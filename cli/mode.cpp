@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/strict_json.hpp"
 #include "base/units.hpp"
 #include "limits.hpp"
 #include "mode_inputs.hpp"
@@ -154,7 +155,7 @@ std::string json_of(const ModeOptions& o, const plan::ModeInputs& in,
   out["tokens"] = amount_json(in.load.tokens);
   out["answers"] = nlohmann::ordered_json::array();
   for (const Answer& answer : answers) out["answers"].push_back(answer_json(answer));
-  return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(out);
 }
 
 int run(const ModeOptions& o) {

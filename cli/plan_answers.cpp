@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/fail.hpp"
+#include "base/strict_json.hpp"
 #include "plan/plan_check.hpp"
 #include "plan_difference.hpp"
 #include "plan_explain.hpp"
@@ -54,7 +55,7 @@ std::string PlanAnswers::json() const {
                  {"rails", plan_.topology.rails()}, {"records", plan_.counts.total()},
                  {"windows", plan_.windows.size()}, {"slices", plan_.slices.size()}};
   out.update(answers_);
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out);
 }
 
 }  // namespace railwave::cli

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/strict_json.hpp"
 #include "cluster_report.hpp"
 #include "plan_view.hpp"
 
@@ -95,7 +96,7 @@ std::string summary_json(const ReplayOptions& options, const PlannedPhase& phase
   out["path_bound_free"] = bound_json(source, bounds.free);
   out["windows"] = windows_json(written);
   out["rails"] = rails_json(written);
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out);
 }
 
 std::string summary_json(const ReplayOptions& options, const PathBounds& bounds,
@@ -116,7 +117,7 @@ std::string summary_json(const ReplayOptions& options, const PathBounds& bounds,
     out["schedules"].push_back(
         {{"name", row.schedule}, {"bound_records", row.least}, {"paths", std::move(by_path)}});
   }
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out);
 }
 
 }  // namespace railwave::cli

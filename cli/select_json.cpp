@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/strict_json.hpp"
 #include "select_report.hpp"
 
 namespace railwave::cli {
@@ -78,7 +79,7 @@ std::string select_json(const SelectGround& ground, const std::vector<SelectAnsw
   out["forced"] = ground.cluster != table.cluster;
   out["phases"] = Json::array();
   for (const SelectAnswer& answer : answers) out["phases"].push_back(answer_json(answer, table));
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_text(out);
 }
 
 }  // namespace railwave::cli

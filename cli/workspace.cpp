@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/strict_json.hpp"
 #include "limits.hpp"
 #include "number_options.hpp"
 #include "report/private_file.hpp"
@@ -104,7 +105,7 @@ std::string json_of(const WorkspaceOptions& o, const WorkspaceSizes& sizes) {
                     {"phases_in_flight", o.phases},
                     {"segment_bytes", sizes.library.segment},
                     {"send_slots_bytes", sizes.library.send_slots}};
-  return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(out);
 }
 
 int run(const WorkspaceOptions& options) {

@@ -168,4 +168,8 @@ tl::expected<Json, JsonFault> parse_strict_json(std::string_view text, const Jso
   return tl::unexpected(JsonFault{line + 1, column + 1, std::move(builder.sentence())});
 }
 
+std::string json_text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
 }  // namespace railwave

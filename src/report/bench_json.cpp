@@ -105,7 +105,7 @@ Result<std::string> text_of(const T& result, std::string_view schema) {
   object["schema"] = schema;
   object.update(write(result, walk));
   if (walk.error) return fail(*walk.error);
-  return object.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_text(object);
 }
 
 template <class T>

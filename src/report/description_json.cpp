@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/strict_json.hpp"
 #include "report/description.hpp"
 
 namespace railwave::report {
@@ -89,7 +90,7 @@ std::string to_json(const Description& d) {
   out["sum"]["rank_rows"] = square(d.rank_rows, ranks);
   out["layers"] = Json::array();
   for (const TrafficFigures& layer : d.layers) out["layers"].push_back(figures(layer, nodes));
-  return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(out, 1);
 }
 
 }  // namespace railwave::report

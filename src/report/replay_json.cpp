@@ -18,11 +18,6 @@ Json write_result(const ReplayResult& result, Walk& walk) {
   return object;
 }
 
-/// Text that is not UTF-8 (a file name may be) is written with replacement characters.
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
-}
-
 }  // namespace
 
 Result<std::string> to_json(const ReplayResult& result) { return to_json(std::span(&result, 1)); }
@@ -34,7 +29,7 @@ Result<std::string> to_json(std::span<const ReplayResult> results) {
     array.push_back(write_result(result, walk));
     if (walk.error) return fail(*walk.error);
   }
-  return dump(results.size() == 1 ? array[0] : array);
+  return json_text(results.size() == 1 ? array[0] : array);
 }
 
 Result<std::vector<ReplayResult>> from_json(std::string_view text) {

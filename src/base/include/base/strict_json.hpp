@@ -32,4 +32,7 @@ std::string shown(std::string_view text, std::size_t most = 40);
 tl::expected<nlohmann::ordered_json, JsonFault> parse_strict_json(std::string_view text,
                                                                   const JsonLimits& limits);
 
+/// The text of a JSON file, with a line end. Names that are no UTF-8 are written with U+FFFD.
+std::string json_text(const nlohmann::ordered_json& value, int indent = 2);
+
 }  // namespace railwave
