@@ -1,5 +1,4 @@
 // How long a selection takes with 1,000 anchors in one payload octave (7 to 14 MiB).
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -42,11 +41,6 @@ CostTable octave(IntegerRng& rng, std::int64_t skew, std::int64_t concentration)
                              {}});
   }
   return table;
-}
-
-Ratio reduced(std::int64_t num, std::int64_t den) {
-  const std::int64_t divisor = std::gcd(num, den);
-  return {num / divisor, den / divisor};
 }
 
 /// Phases of the same spread, with fractions as exchanged record counts give them.

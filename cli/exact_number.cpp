@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <numeric>
 #include <string>
 
 namespace railwave::cli {
@@ -23,8 +22,7 @@ std::optional<std::int64_t> whole(std::string_view digits) {
 
 std::optional<Ratio> lowest(std::optional<std::int64_t> num, std::optional<std::int64_t> den) {
   if (!num || !den || *den == 0) return std::nullopt;
-  const std::int64_t divisor = std::gcd(*num, *den);
-  return Ratio{*num / divisor, *den / divisor};
+  return reduced(*num, *den);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "worst_subset.hpp"
 
-#include <numeric>
 #include <utility>
 
 #include <boost/graph/adjacency_list.hpp>
@@ -11,11 +10,6 @@ namespace railwave::plan {
 
 bool larger(const Ratio& a, const Ratio& b) {
   return static_cast<__int128>(a.num) * b.den > static_cast<__int128>(b.num) * a.den;
-}
-
-Ratio reduced(std::int64_t num, std::int64_t den) {
-  const std::int64_t common = std::gcd(num, den);
-  return Ratio{num / common, den / common};
 }
 
 namespace {

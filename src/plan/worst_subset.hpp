@@ -17,8 +17,6 @@ using RailSet = boost::dynamic_bitset<>;  // [R]
 using RecordsByRails = std::map<RailSet, std::int64_t>;
 
 bool larger(const Ratio& a, const Ratio& b);
-/// num / den in lowest terms.
-Ratio reduced(std::int64_t num, std::int64_t den);
 
 /// The larger of `known` and the maximum over sets A of rails of
 ///   (records whose rails lie in A) / (weight of A).

@@ -1,7 +1,6 @@
 #include "select/decimal.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace railwave::select {
 namespace {
@@ -35,9 +34,6 @@ std::optional<Decimal> Decimal::parse(std::string_view text) {
   return out;
 }
 
-Ratio Decimal::ratio() const {
-  const std::int64_t divisor = std::gcd(millionths_, kUnit);
-  return {millionths_ / divisor, kUnit / divisor};
-}
+Ratio Decimal::ratio() const { return reduced(millionths_, kUnit); }
 
 }  // namespace railwave::select

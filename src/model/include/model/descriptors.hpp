@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
 
 #include <railwave/error.hpp>
@@ -18,6 +19,12 @@ struct Ratio {
   [[nodiscard]] double value() const { return static_cast<double>(num) / static_cast<double>(den); }
   friend bool operator==(const Ratio&, const Ratio&) = default;
 };
+
+/// num / den in lowest terms. REQUIRES: num >= 0, den >= 1.
+constexpr Ratio reduced(std::int64_t num, std::int64_t den) {
+  const std::int64_t divisor = std::gcd(num, den);
+  return {num / divisor, den / divisor};
+}
 
 /// Descriptors of one phase; absent skews mean that no byte leaves a node.
 struct Descriptors {
